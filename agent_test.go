@@ -522,10 +522,10 @@ func TestAnswer_StoredBeforeDeadline(t *testing.T) {
 		}
 		defer s.Close()
 		ctx, stop := context.WithCancel(t.Context())
-		var tending sync.WaitGroup
-		defer tending.Wait()
+		var maintaining sync.WaitGroup
+		defer maintaining.Wait()
 		defer stop()
-		tending.Go(func() { s.Tend(ctx) }) // a server on the store, which cannot fire the deadlines of Go graphs
+		maintaining.Go(func() { s.Maintain(ctx) }) // a server on the store, which cannot fire the deadlines of Go graphs
 		time.Sleep(30 * time.Minute)
 		if err := answerOutside(t, s, "answered", "low"); err != nil {
 			t.Fatal(err)

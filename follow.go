@@ -132,11 +132,11 @@ func streamSteps[S any](ctx context.Context, g *graph.Compiled[S], f *following,
 	switch {
 	case s.ended:
 		return
-	case s.gone:
+	case s.stopped:
 		if err := f.leave(ctx); err != nil {
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		} else if f.observer != nil {
-			s.yield, s.gone = func(Step[S], error) bool { return true }, false
+			s.yield, s.stopped = func(Step[S], error) bool { return true }, false
 			_ = s.yieldRemaining(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still yielded
 		}
 		return
@@ -145,7 +145,7 @@ func streamSteps[S any](ctx context.Context, g *graph.Compiled[S], f *following,
 			err = s.yieldRemaining(context.WithoutCancel(ctx), context.Cause(ctx))
 		}
 	}
-	if !s.ended && !s.gone {
+	if !s.ended && !s.stopped {
 		yield(Step[S]{}, f.closed(known(err)))
 	}
 }
@@ -157,7 +157,7 @@ type streaming[S any] struct {
 	folder      *project.GraphFolder
 	yield       func(Step[S], error) bool
 	seq         uint64
-	ended, gone bool // the run ended or is paused; the consumer stopped
+	ended, stopped bool // the run ended or is paused; the consumer stopped
 }
 
 func newStreaming[S any](g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) *streaming[S] {
@@ -177,7 +177,7 @@ func (s *streaming[S]) watch(ctx context.Context) error {
 		if u.Event == nil {
 			continue
 		}
-		if err := s.add(*u.Event); err != nil || s.ended || s.gone {
+		if err := s.add(*u.Event); err != nil || s.ended || s.stopped {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (s *streaming[S]) yieldRemaining(ctx context.Context, cause error) error {
 		return err
 	}
 	for _, ev := range events {
-		if err := s.add(ev); err != nil || s.ended || s.gone {
+		if err := s.add(ev); err != nil || s.ended || s.stopped {
 			return err
 		}
 	}
@@ -218,12 +218,12 @@ func (s *streaming[S]) add(ev engine.Event) error {
 		}
 		step.ModelUsed = s.model(g.Node, g.State)
 		if !s.yield(step, nil) {
-			s.gone = true
+			s.stopped = true
 		}
 		if step.Status != StatusRunning {
-			s.ended, s.gone = true, false
+			s.ended, s.stopped = true, false
 		}
-		if s.gone || s.ended {
+		if s.stopped || s.ended {
 			return nil
 		}
 	}

@@ -54,19 +54,19 @@ func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) 
 	}
 	name := graphName{w.Name, w.Version}
 	e.mu.Lock()
-	was, taken := e.digests[name]
-	if !taken {
+	was, exists := e.digests[name]
+	if !exists {
 		e.digests[name] = g.Digest()
 	}
 	e.mu.Unlock()
-	if taken && was != g.Digest() {
+	if exists && was != g.Digest() {
 		return &VersionError{Graph: w.Name, Have: g.Digest(), Want: was}
 	}
 	err = e.subgraphs.register(name, g, func() error {
 		_, err := bind(e, g)
 		return err
 	})
-	if err != nil && !taken {
+	if err != nil && !exists {
 		e.mu.Lock()
 		delete(e.digests, name)
 		e.mu.Unlock()

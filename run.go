@@ -209,7 +209,7 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	if err := o.Concurrency.check(); err != nil {
 		return o, fmt.Errorf("RunOptions.Concurrency: %w", err)
 	}
-	if o.ResumeFrom != nil && o.ResumeFrom.taken().ExecutionID == "" {
+	if o.ResumeFrom != nil && o.ResumeFrom.source().ExecutionID == "" {
 		return o, errors.New("RunOptions.ResumeFrom is no snapshot of a run")
 	}
 	switch {

@@ -120,7 +120,7 @@ type Snapshot[S any] struct {
 }
 
 // AnySnapshot is a *[Snapshot] of any state type.
-type AnySnapshot interface{ taken() resumeSource }
+type AnySnapshot interface{ source() resumeSource }
 
 // resumeSource is what a run continues from.
 type resumeSource struct {
@@ -128,7 +128,7 @@ type resumeSource struct {
 	Journal     json.RawMessage
 }
 
-func (s *Snapshot[S]) taken() resumeSource {
+func (s *Snapshot[S]) source() resumeSource {
 	if s == nil {
 		return resumeSource{}
 	}
@@ -309,7 +309,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 
 // adopt ensures that the engine has the run of a snapshot.
 func adopt(ctx context.Context, e *Engine, b *bound, o RunOptions) (run string, err error) {
-	s := o.ResumeFrom.taken()
+	s := o.ResumeFrom.source()
 	if o.ID != "" && o.ID != s.ExecutionID {
 		return "", fmt.Errorf("resume run %s: the id of a run cannot be changed to %s", s.ExecutionID, o.ID)
 	}

@@ -176,7 +176,7 @@ func BenchmarkIdle(b *testing.B) {
 			var wg sync.WaitGroup
 			defer wg.Wait()
 			defer cancel()
-			wg.Go(func() { d.Tend(ctx) })
+			wg.Go(func() { d.Maintain(ctx) })
 			w := &workflow.Workflow{Name: "paused", Entry: "ok",
 				Nodes: []workflow.Node{{ID: "ok", Kind: workflow.KindWait,
 					Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}}}

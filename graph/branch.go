@@ -208,7 +208,7 @@ func (c LoopConfig[S]) addTo(b *Builder[S], at diag.Span) {
 	}
 	start, check := b.generated("loop_start"), b.generated("loop_check")
 	l := &loop[S]{until: c.Until, most: defaultIterations, counter: outputsPrefix + start + "_iteration"}
-	if said, most := numberSetting(c.MaxIterations); said {
+	if isSet, most := numberSetting(c.MaxIterations); isSet {
 		if l.most = most; most < 0 {
 			b.problem(at, "negative-limit", "Loop %q: MaxIterations must not be negative", start)
 		}

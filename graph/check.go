@@ -21,7 +21,7 @@ func (c *compiler[S]) checkConfig() {
 	for _, text := range lossy(c.stateType()) {
 		c.problem(c.at, "lossy-state", "%s", text)
 	}
-	if said, n := numberSetting(c.config.MaxConcurrency); said && n < 1 {
+	if isSet, n := numberSetting(c.config.MaxConcurrency); isSet && n < 1 {
 		c.problem(c.at, "bad-limit", "Config.MaxConcurrency is %d; it must be at least 1", n)
 	}
 	if _, n := numberSetting(c.config.MaxSteps); n < 0 {
@@ -118,7 +118,7 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 		}
 	}
 	if r := d.opts.Retry; r.isSet() {
-		if said, n := numberSetting(r.MaxAttempts); said && n < 1 {
+		if isSet, n := numberSetting(r.MaxAttempts); isSet && n < 1 {
 			c.problem(d.at, "bad-retry",
 				"Node %q: MaxAttempts is %d; it counts the first attempt and must be at least 1", d.id, n)
 		}

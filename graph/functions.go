@@ -210,7 +210,7 @@ func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction
 		n.graph, n.seen, n.fields = c, viewedOf(v), v.State
 		act := fn(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
-		if said, delay := numberSetting(act.Delay); said {
+		if isSet, delay := numberSetting(act.Delay); isSet {
 			out.DelayMS = new(delay.Milliseconds())
 		}
 		if act.Err != nil {

@@ -39,7 +39,7 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		Rules: workflow.TypedRules(), Limits: c.config.Limits.lowered(),
 	}
 	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == 0 || c.config.MaxConcurrency == 1, map[string]string{}
-	if said, n := numberSetting(c.config.MaxSteps); said {
+	if isSet, n := numberSetting(c.config.MaxSteps); isSet {
 		w.Limits.MaxSteps = &n
 	}
 	w.Limits.Timeout, w.Limits.MaxConcurrency = workflow.Duration(c.config.Timeout), c.config.MaxConcurrency
@@ -221,7 +221,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 	}
 	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff),
 		Multiplier: defaultMultiplier}
-	if said, delay := numberSetting(r.Backoff); said {
+	if isSet, delay := numberSetting(r.Backoff); isSet {
 		out.Delay = workflow.Duration(delay)
 	}
 	if r.Multiplier > 0 {

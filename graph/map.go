@@ -136,7 +136,7 @@ func (c MapConfig[S, T]) misuse() string {
 	default:
 		return problemf("Map node %q has the unknown OnItemError %q", c.ID, c.OnItemError)
 	}
-	if said, n := numberSetting(c.MaxConcurrency); said && n < 1 {
+	if isSet, n := numberSetting(c.MaxConcurrency); isSet && n < 1 {
 		return problemf("Map node %q: MaxConcurrency is %d; it must be at least 1", c.ID, n)
 	}
 	return ""

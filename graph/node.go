@@ -225,9 +225,9 @@ func defaultRetry() Retry {
 // number.
 const Zero = -1 << 31
 
-// numberSetting interprets a number of the API: said reports whether it is set, and is is its
+// numberSetting interprets a number of the API: isSet reports whether it is set, and is is its
 // value.
-func numberSetting[T int | time.Duration](n T) (said bool, is T) {
+func numberSetting[T int | time.Duration](n T) (isSet bool, is T) {
 	if n == Zero {
 		return true, 0
 	}

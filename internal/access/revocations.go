@@ -19,8 +19,8 @@ var ErrRevoked = errors.New("the token was revoked or has expired")
 type Revocations struct {
 	mu sync.Mutex
 	// known holds the admitted tokens, each with the cancel functions of its active contexts.
-	known        map[holder]map[*context.CancelCauseFunc]struct{}
-	before, tell []func(namespace, token string)
+	known         map[holder]map[*context.CancelCauseFunc]struct{}
+	before, after []func(namespace, token string)
 }
 
 // Before registers a function that is called with each revoked token before its contexts are done:
@@ -30,7 +30,7 @@ func (r *Revocations) Before(f func(namespace, token string)) { r.before = appen
 
 // On registers a function that is called with each revoked token after its contexts are done, by
 // the caller of Revoke or Sweep. It must be called before tokens are admitted.
-func (r *Revocations) On(f func(namespace, token string)) { r.tell = append(r.tell, f) }
+func (r *Revocations) On(f func(namespace, token string)) { r.after = append(r.after, f) }
 
 // Join returns a context that is also done, with the cause ErrRevoked, once the principal's token
 // is revoked or found expired. The caller must call leave when its work has ended.
@@ -61,14 +61,14 @@ func (r *Revocations) Revoke(namespace, token string) {
 	cut := r.known[who]
 	delete(r.known, who)
 	r.mu.Unlock()
-	for _, tell := range r.before {
-		tell(namespace, token)
+	for _, after := range r.before {
+		after(namespace, token)
 	}
 	for cancel := range cut {
 		(*cancel)(ErrRevoked)
 	}
-	for _, tell := range r.tell {
-		tell(namespace, token)
+	for _, after := range r.after {
+		after(namespace, token)
 	}
 }
 

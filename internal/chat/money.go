@@ -114,9 +114,9 @@ func (r Rate) Cost(u Usage) Money {
 		Plus(or(t.Reasoning, t.Output).times(reasoning))
 }
 
-// dearest returns the highest prices of input and of output in calls with up to the given number of
+// highest returns the highest prices of input and of output in calls with up to the given number of
 // input tokens.
-func (r Rate) dearest(input int64) (in, out Money) {
+func (r Rate) highest(input int64) (in, out Money) {
 	for _, t := range []Tier{r.tier(0), r.tier(input)} {
 		in = max(in, t.Input, or(t.Cached, t.Input), or(t.CacheWrite, t.Input))
 		out = max(out, t.Output, or(t.Reasoning, t.Output))
@@ -126,7 +126,7 @@ func (r Rate) dearest(input int64) (in, out Money) {
 
 // Most returns the maximum cost of a call with up to this many tokens, however they are counted.
 func (r Rate) Most(input, output int64) Money {
-	in, out := r.dearest(input)
+	in, out := r.highest(input)
 	return in.times(input).Plus(out.times(output))
 }
 
@@ -138,7 +138,7 @@ func (r Rate) MostOutput(input int64, have Money) int64 {
 	if left < 0 {
 		return -1
 	}
-	_, each := r.dearest(input)
+	_, each := r.highest(input)
 	if each <= 0 {
 		return math.MaxInt64
 	}

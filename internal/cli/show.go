@@ -153,11 +153,11 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		status += fmt.Sprintf(" (waiting for place %s: no living process has it; hocket worker --place %s there "+
 			"continues it)", clean(o.WaitingFor), quote(o.WaitingFor))
 	} else if o.Interrupted {
-		goesOn := "hocket resume " + quote(o.ID)
+		how := "hocket resume " + quote(o.ID)
 		if program != "" {
-			goesOn = "its program continues it"
+			how = "its program continues it"
 		}
-		status += " (interrupted: no process drives it; " + goesOn + ")"
+		status += " (interrupted: no process drives it; " + how + ")"
 	}
 	if o.Turn != nil {
 		status += " (" + turnText(*o.Turn) + ")"

@@ -116,7 +116,7 @@ func (s *calls) callWithheld() {
 
 // repeatCall makes the next attempt of a call. A model call uses model, which replaces the model in
 // instead; if the attempt starts afresh, it uses the model that the agent starts with.
-func (s *calls) repeatCall(key string, c *loop.Call, model string, instead *event.Instead) {
+func (s *calls) repeatCall(key string, c *loop.Call, model string, instead *event.FallbackFrom) {
 	switch c.Kind {
 	case loop.Model:
 		fr := s.agents.frame(c.Step, c.Frame)

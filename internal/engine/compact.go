@@ -96,7 +96,7 @@ func (s *agents) isAlone(conv string) bool {
 // askSummary makes the model call for a summary.
 func (s *agents) askSummary(id, fr int, k *event.Compaction) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
-	model, instead := a.Compaction.Model, (*event.Instead)(nil)
+	model, instead := a.Compaction.Model, (*event.FallbackFrom)(nil)
 	if model == "" {
 		model, instead = s.state.Loop.Begins(&s.state, id, a.Agent, s.now)
 	}

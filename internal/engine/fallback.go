@@ -66,7 +66,7 @@ func (s *calls) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure)
 	}
 	next, ok := c.Next(a)
 	if ok {
-		s.repeatCall(key, c, next, &event.Instead{Model: c.Model, Code: f.Code})
+		s.repeatCall(key, c, next, &event.FallbackFrom{Model: c.Model, Code: f.Code})
 	}
 	return ok
 }

@@ -175,7 +175,7 @@ func (s *starter) startToken(t graph.Token) {
 func (s *starter) maxSteps() int {
 	most := s.state.Limits.Steps()
 	if s.state.Limits.MaxSteps == nil {
-		most += workflow.DefaultItemSteps * int(s.graph.Begun)
+		most += workflow.DefaultItemSteps * int(s.graph.Started)
 	}
 	return most
 }

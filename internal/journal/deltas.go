@@ -11,12 +11,12 @@ const MaxDelta = 6 << 10
 // Deltas forwards the live output of runs to other processes that watch them. It stores nothing:
 // output without a listener is lost. A store that cannot reach other processes forwards nothing.
 type Deltas interface {
-	// Hear calls heard with what other handles pass for a run, until stop is called: one call at a
+	// Listen calls heard with what other handles pass for a run, until stop is called: one call at a
 	// time, in the order of each sender. heard must return quickly and must not call the store.
-	Hear(run string, heard func(text string)) (stop func())
-	// IsHeard reports whether another handle listens to a run, as far as this handle knows. It is
+	Listen(run string, heard func(text string)) (stop func())
+	// HasListener reports whether another handle listens to a run, as far as this handle knows. It is
 	// called before each Pass and is cheap. It may return true for some time after the last stop.
-	IsHeard(run string) bool
+	HasListener(run string) bool
 	// Pass sends text to the handles that listen to a run. text must be valid UTF-8 without NUL, of
 	// at most MaxDelta bytes. Pass does not block: if too much is waiting to be sent, text is
 	// dropped.
@@ -30,14 +30,14 @@ type listeners struct {
 	all map[string][]*listener
 }
 
-// listener is one Hear registration. handle is the listening handle.
+// listener is one Listen registration. handle is the listening handle.
 type listener struct {
 	handle any
 	mu     sync.Mutex // held while heard is called
 	heard  func(text string)
 }
 
-func (e *listeners) hear(run string, handle any, heard func(text string)) (stop func()) {
+func (e *listeners) listen(run string, handle any, heard func(text string)) (stop func()) {
 	one := &listener{handle: handle, heard: heard}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -67,13 +67,13 @@ func (e *listeners) onOtherHandles(run string, handle any) (found []*listener) {
 	return found
 }
 
-// Hear implements Deltas.
-func (h *memHandle) Hear(run string, heard func(text string)) (stop func()) {
-	return h.m.ears.hear(run, h, heard)
+// Listen implements Deltas.
+func (h *memHandle) Listen(run string, heard func(text string)) (stop func()) {
+	return h.m.ears.listen(run, h, heard)
 }
 
-// IsHeard implements Deltas.
-func (h *memHandle) IsHeard(run string) bool { return len(h.m.ears.onOtherHandles(run, h)) > 0 }
+// HasListener implements Deltas.
+func (h *memHandle) HasListener(run string) bool { return len(h.m.ears.onOtherHandles(run, h)) > 0 }
 
 // Pass implements Deltas.
 func (h *memHandle) Pass(run, text string) {

@@ -188,21 +188,21 @@ func (p *plan) restore(v reflect.Value, ref blobRef, fill func(*plan, reflect.Va
 		case opStruct:
 			i := p.find(token, 0)
 			if i < 0 {
-				return errPlace
+				return errNoLocation
 			}
 			f := p.fields[i]
 			p, v = f.plan, v.Field(f.index)
 		case opSlice:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= v.Len() {
-				return errPlace
+				return errNoLocation
 			}
 			p, v = p.elem, v.Index(i)
 		case opMap:
 			key := reflect.ValueOf(token).Convert(p.typ.Key())
 			old := v.MapIndex(key)
 			if !old.IsValid() || rest != "" {
-				return errPlace
+				return errNoLocation
 			}
 			// Map entries cannot be set in place.
 			leaf := reflect.New(p.elem.typ).Elem()
@@ -213,7 +213,7 @@ func (p *plan) restore(v reflect.Value, ref blobRef, fill func(*plan, reflect.Va
 			v.SetMapIndex(key, leaf)
 			return nil
 		default:
-			return errPlace
+			return errNoLocation
 		}
 	}
 	return fill(p, v)
@@ -223,17 +223,17 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 	switch {
 	case p.op == opString && form == asideText:
 		if v.Len() != 0 {
-			return errPlace
+			return errNoLocation
 		}
 		v.SetString(string(data))
 	case p.op == opRope && form == asideText:
 		if !textValue(v).IsZero() {
-			return errPlace
+			return errNoLocation
 		}
 		v.Set(reflect.ValueOf(text.Of(string(data))))
 	case p.op == opValue && (form == asideText || form == asideJSON):
 		if string(v.Bytes()) != "null" {
-			return errPlace
+			return errNoLocation
 		}
 		if form == asideText {
 			quoted, ok := jsontext.AppendString(make([]byte, 0, len(data)+len(data)/8), string(data))
@@ -248,7 +248,7 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 		}
 		v.SetBytes(append([]byte(nil), data...))
 	default:
-		return errPlace
+		return errNoLocation
 	}
 	return nil
 }

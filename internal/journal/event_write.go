@@ -20,7 +20,7 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 var (
-	errPlace        = errors.New("no such location")
+	errNoLocation   = errors.New("no such location")
 	pointerEscape   = strings.NewReplacer("~", "~0", "/", "~1")
 	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 )

@@ -75,9 +75,9 @@ type Head struct {
 	Turn *Turn
 	// Outcome is the outcome from the last append that set one.
 	Outcome Outcome
-	// Unbegun reports whether no open call of the run has started since its last append. Only a
+	// NotStarted reports whether no open call of the run has started since its last append. Only a
 	// claim sets it, for a run that was released with Dispatch.Return or equivalently by an append.
-	Unbegun bool
+	NotStarted bool
 }
 
 // NewRun is what is known about a run when it is created; it never changes except for Kind

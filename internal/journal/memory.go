@@ -207,8 +207,8 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	switch {
 	case a.Release:
-		if h.m.disown(r, a.Unbegun); a.Create != nil && !a.Unbegun {
-			r.waits = waitsNot
+		if h.m.clearOwner(r, a.NotStarted); a.Create != nil && !a.NotStarted {
+			r.waits = notWaiting
 		}
 	case a.Common:
 		r.head.Owner, r.owner = CommonOwner, Common()

@@ -11,16 +11,16 @@ func (h *memHandle) claim(r *memRun) Head {
 	r.head.Epoch++
 	h.m.hub.Signal(OfRun(r.head.Run))
 	head := h.m.headOf(r)
-	head.Unbegun = r.waits == callsNotStarted
-	r.waits = waitsNot
+	head.NotStarted = r.waits == callsNotStarted
+	r.waits = notWaiting
 	return head
 }
 
-// disown takes a run from its owner.
-func (m *Memory) disown(r *memRun, isUnbegun bool) {
-	r.head.Owner, r.owner, r.waits = "", Owner{}, waitsNot
+// clearOwner takes a run from its owner.
+func (m *Memory) clearOwner(r *memRun, isNotStarted bool) {
+	r.head.Owner, r.owner, r.waits = "", Owner{}, notWaiting
 	switch {
-	case isUnbegun:
+	case isNotStarted:
 		r.waits = callsNotStarted
 	case r.head.Status.IsActive():
 		r.waits = waits
@@ -34,7 +34,7 @@ func (m *Memory) disown(r *memRun, isUnbegun bool) {
 type claimState uint8
 
 const (
-	waitsNot claimState = iota
+	notWaiting claimState = iota
 	waits
 	callsNotStarted // none of its open calls has started
 )
@@ -42,7 +42,7 @@ const (
 // isClaimable reports whether a run can continue and has no living owner.
 func (m *Memory) isClaimable(r *memRun) bool {
 	if r.head.Owner == "" {
-		return r.waits != waitsNot
+		return r.waits != notWaiting
 	}
 	return !m.owners[r.head.Owner] && r.head.Status.IsActive()
 }

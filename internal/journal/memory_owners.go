@@ -60,7 +60,7 @@ func (h *memHandle) Return(ctx context.Context, run string, epoch uint64) error 
 	return h.release(ctx, run, epoch, true)
 }
 
-func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isUnbegun bool) error {
+func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isNotStarted bool) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isUnb
 	if r.head.Owner != h.owner.ID || r.head.Epoch != epoch {
 		return fmt.Errorf("release run %s: %w", run, ErrFenced)
 	}
-	h.m.disown(r, isUnbegun)
+	h.m.clearOwner(r, isNotStarted)
 	h.m.hub.Signal(OfRun(run))
 	return nil
 }
@@ -132,7 +132,7 @@ func (h *memHandle) Evict(ctx context.Context, run, owner string) error {
 	case r.head.Owner != owner, owner == CommonOwner:
 		return &OwnedError{Run: run, Owner: h.m.withHeartbeat(r.owner)}
 	}
-	h.m.disown(r, false)
+	h.m.clearOwner(r, false)
 	r.head.Epoch++
 	return nil
 }
@@ -154,7 +154,7 @@ func (h *memHandle) SetKind(ctx context.Context, run string, kind Kind) error {
 		return &OwnedError{Run: run, Owner: h.m.withHeartbeat(r.owner)}
 	}
 	r.head.Kind = kind
-	h.m.disown(r, false)
+	h.m.clearOwner(r, false)
 	if kind == KindTemporal && r.head.Status.IsActive() {
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}

@@ -16,9 +16,9 @@ type memPlace struct {
 	owner string
 }
 
-// standing returns the position of a place among the places of living owners, and their total
+// position returns the position of a place among the places of living owners, and their total
 // number.
-func (m *Memory) standing(line Line, place uint64) (s Standing, found bool) {
+func (m *Memory) position(line Line, place uint64) (s Position, found bool) {
 	for _, p := range m.lines.of[line] {
 		if !m.owners[p.owner] {
 			continue
@@ -58,16 +58,16 @@ func (h *memHandle) Enter(ctx context.Context, line Line) (uint64, error) {
 	return h.m.lines.last, nil
 }
 
-// Standing implements Lines.
-func (h *memHandle) Standing(ctx context.Context, line Line, place uint64) (Standing, error) {
+// Position implements Lines.
+func (h *memHandle) Position(ctx context.Context, line Line, place uint64) (Position, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
-		return Standing{}, err
+		return Position{}, err
 	}
 	defer unlock()
-	s, found := h.m.standing(line, place)
+	s, found := h.m.position(line, place)
 	if !found {
-		return Standing{}, ErrNotFound
+		return Position{}, ErrNotFound
 	}
 	return s, nil
 }

@@ -30,7 +30,7 @@ func (m *Memory) isWaiting(s *memSlot) bool {
 	}
 	r := m.runs[s.Run]
 	return r != nil && r.head.Status == StatusPending && (r.head.Owner != "" &&
-		(r.head.Owner == CommonOwner || m.owners[r.head.Owner]) || r.head.Owner == "" && r.waits != waitsNot)
+		(r.head.Owner == CommonOwner || m.owners[r.head.Owner]) || r.head.Owner == "" && r.waits != notWaiting)
 }
 
 // turn returns the position of a run in its queue, and forgets runs that have ended.

@@ -24,8 +24,8 @@ type Line struct {
 	Name string
 }
 
-// Standing is the position of a place in its queue.
-type Standing struct {
+// Position is the position of a place in its queue.
+type Position struct {
 	// Before is the number of places before it, and All the total number including it.
 	Before, All int
 }
@@ -37,9 +37,9 @@ type Lines interface {
 	// Enter takes a place at the end of a queue. Of two successive calls, on any handles, the
 	// second gets the later place.
 	Enter(ctx context.Context, line Line) (place uint64, err error)
-	// Standing returns the position of a place. Place 0 belongs to nobody: all places are before
+	// Position returns the position of a place. Place 0 belongs to nobody: all places are before
 	// it, and it is not counted. It returns ErrNotFound if the place was released or lost.
-	Standing(ctx context.Context, line Line, place uint64) (Standing, error)
+	Position(ctx context.Context, line Line, place uint64) (Position, error)
 	// Leave releases a place. Releasing a place that does not exist has no effect.
 	Leave(ctx context.Context, line Line, place uint64) error
 }

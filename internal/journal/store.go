@@ -41,10 +41,10 @@ type Append struct {
 	// ClaimSome returns a released run that is active, unless the append creates it: such a run
 	// waits to be claimed by id.
 	Release bool
-	// Unbegun records, with Release, that none of the run's open calls has started, as
+	// NotStarted records, with Release, that none of the run's open calls has started, as
 	// Dispatch.Return does in the same transaction: the next claim returns the run with
-	// Head.Unbegun. ClaimSome then also returns a run that the append creates.
-	Unbegun bool
+	// Head.NotStarted. ClaimSome then also returns a run that the append creates.
+	NotStarted bool
 	// Notices describe events in the records; only their Seq and Type are stored.
 	Notices []Notice
 	// Index, if not nil, is stored in the same transaction: what lists and searches know about the
@@ -83,7 +83,7 @@ func (a *Append) Validate() error {
 		return fmt.Errorf("append journal: unknown status %q", a.Status)
 	case a.Common && a.Create != nil && a.Create.Kind != KindTemporal:
 		return fmt.Errorf("append journal: a new run of kind %q is not held in common", a.Create.Kind)
-	case a.Unbegun && (!a.Release || a.Common):
+	case a.NotStarted && (!a.Release || a.Common):
 		return errors.New("append journal: calls that have not begun, of a run that is not given up to one process")
 	case len(a.Events) > 0 && len(a.More) > 0:
 		return errors.New("append journal: events as values and more records")

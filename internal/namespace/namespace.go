@@ -19,7 +19,7 @@ import (
 // ErrClosed is returned after the Set was closed.
 var ErrClosed = fmt.Errorf("%w: the server is shutting down", service.ErrUnavailable)
 
-// scanInterval is how often a Set with Tend checks for namespaces created by another process.
+// scanInterval is how often a Set with Maintain checks for namespaces created by another process.
 const scanInterval = 30 * time.Second
 
 // Config holds the settings of a Set.
@@ -30,11 +30,11 @@ type Config struct {
 	// Prepare is called for each opened service, including the default one, before any caller
 	// receives it. Nil means no preparation.
 	Prepare func(ctx context.Context, name string, s *service.Service)
-	// Tend is called in its own goroutine for each opened service, including the default one, and
+	// Maintain is called in its own goroutine for each opened service, including the default one, and
 	// must return when ctx is done. All namespaces are then opened without a request, on start and
 	// whenever a new one is found, so that their interrupted runs and schedules continue. If nil,
 	// services are not tended.
-	Tend func(ctx context.Context, name string, s *service.Service)
+	Maintain func(ctx context.Context, name string, s *service.Service)
 }
 
 // Set is the services of all namespaces of a process. It is safe for concurrent use.
@@ -63,7 +63,7 @@ type entry struct {
 	err     error
 }
 
-// Open opens the default store and, if Config.Tend is set, starts tending all namespaces. The
+// Open opens the default store and, if Config.Maintain is set, starts maintaining all namespaces. The
 // caller must close the Set.
 //
 // Errors: those of service.Open.
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	close(e.ready)
 	s.opened[access.DefaultNamespace] = e
 	s.startBackground(access.DefaultNamespace, first)
-	if cfg.Tend != nil {
+	if cfg.Maintain != nil {
 		s.wg.Go(s.openAll)
 	}
 	return s, nil
@@ -203,8 +203,8 @@ func (s *Set) startBackground(name string, of *service.Service) {
 	if s.cfg.Prepare != nil {
 		s.cfg.Prepare(s.ctx, name, of)
 	}
-	if s.cfg.Tend != nil {
-		s.wg.Go(func() { s.cfg.Tend(s.ctx, name, of) })
+	if s.cfg.Maintain != nil {
+		s.wg.Go(func() { s.cfg.Maintain(s.ctx, name, of) })
 	}
 }
 

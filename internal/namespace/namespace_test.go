@@ -128,7 +128,7 @@ func TestSet_Isolation(t *testing.T) {
 func TestSet_ConcurrentOpen(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		s := open(t, namespace.Config{Tend: func(ctx context.Context, _ string, of *service.Service) { of.Tend(ctx) }})
+		s := open(t, namespace.Config{Maintain: func(ctx context.Context, _ string, of *service.Service) { of.Maintain(ctx) }})
 		create(t, s, "a")
 		var (
 			wg    sync.WaitGroup
@@ -191,9 +191,9 @@ func TestTend(t *testing.T) {
 	began := make(chan string, 10)
 	var ended sync.Map
 	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db},
-		Tend: func(ctx context.Context, name string, of *service.Service) {
+		Maintain: func(ctx context.Context, name string, of *service.Service) {
 			began <- name
-			of.Tend(ctx)
+			of.Maintain(ctx)
 			<-ctx.Done()
 			ended.Store(name, true)
 		}})
@@ -224,7 +224,7 @@ func TestPrepare(t *testing.T) {
 	var prepared sync.Map
 	s := open(t, namespace.Config{
 		Prepare: func(_ context.Context, name string, _ *service.Service) { prepared.Store(name, true) },
-		Tend: func(_ context.Context, name string, _ *service.Service) {
+		Maintain: func(_ context.Context, name string, _ *service.Service) {
 			if _, ok := prepared.Load(name); !ok {
 				t.Errorf("%s is tended and not prepared", name)
 			}

@@ -22,9 +22,9 @@ const maxWindow = 100_000_000
 type Retirement struct {
 	// On is the day, in UTC.
 	On time.Time
-	// Instead is the model that the provider suggests, with its provider, or "" if it suggests
+	// Replacement is the model that the provider suggests, with its provider, or "" if it suggests
 	// none.
-	Instead string
+	Replacement string
 }
 
 // readFacts reads the facts in a row of the embedded table other than prices.
@@ -45,7 +45,7 @@ func (e *entry) readFacts(f *source.Fields, diags *diag.List) {
 	case err != nil:
 		diags.Errorf(f.Node().Span, f.Node().Path(), codeBadFact, "retires is a day, as YYYY-MM-DD")
 	default:
-		e.retirement = &Retirement{On: on, Instead: instead}
+		e.retirement = &Retirement{On: on, Replacement: instead}
 	}
 }
 
@@ -88,8 +88,8 @@ func (r Retirement) Text(ref string, now time.Time) string {
 	if !now.Before(r.On) {
 		text = fmt.Sprintf("the provider retired the model %s on %s", ref, r.On.Format(time.DateOnly))
 	}
-	if r.Instead != "" {
-		text += "; it suggests " + r.Instead
+	if r.Replacement != "" {
+		text += "; it suggests " + r.Replacement
 	}
 	return text
 }

@@ -38,14 +38,14 @@ func TestRetires(t *testing.T) {
 		}
 	}
 	for _, e := range Default().entries {
-		if e.retirement == nil || e.retirement.Instead == "" {
+		if e.retirement == nil || e.retirement.Replacement == "" {
 			continue
 		}
-		if _, ok := Retires(e.retirement.Instead); ok {
-			t.Errorf("the replacement %s is retired, too", e.retirement.Instead)
+		if _, ok := Retires(e.retirement.Replacement); ok {
+			t.Errorf("the replacement %s is retired, too", e.retirement.Replacement)
 		}
-		if _, ok := Default().Rate(e.retirement.Instead); !ok {
-			t.Errorf("the replacement %s is no row", e.retirement.Instead)
+		if _, ok := Default().Rate(e.retirement.Replacement); !ok {
+			t.Errorf("the replacement %s is no row", e.retirement.Replacement)
 		}
 	}
 }

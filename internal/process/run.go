@@ -18,7 +18,7 @@ type Program struct {
 	// cmd.exe) instead.
 	Argv  []string
 	Shell string
-	// Dir is the folder in which it starts; "" means ours. Env is its whole environment.
+	// Dir is the folder in which it starts; "" means the parent's. Env is its whole environment.
 	Dir string
 	Env []string
 	// Stdin is its standard input; if empty, it reads the end immediately.
@@ -71,7 +71,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	if err != nil {
 		return Outcome{}, err
 	}
-	for _, f := range pipes.theirs {
+	for _, f := range pipes.child {
 		_ = f.Close()
 	}
 	stdout := &capture{max: cmp.Or(p.MaxBytes, defaultMaxBytes)}
@@ -90,12 +90,12 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan exitStatus, 1)
 	go func() {
 		defer close(fed)
-		_, _ = pipes.ours[0].Write(p.Stdin) // a program need not read its input
-		_ = pipes.ours[0].Close()
+		_, _ = pipes.parent[0].Write(p.Stdin) // a program need not read its input
+		_ = pipes.parent[0].Close()
 	}()
 	for i, c := range []*capture{stdout, stderr} {
 		go func() {
-			c.readAll(pipes.ours[i+1])
+			c.readAll(pipes.parent[i+1])
 			read <- struct{}{}
 		}()
 	}
@@ -104,10 +104,10 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	end, stopped := wait(ctx, program, ended, cmp.Or(p.Grace, defaultGrace))
 	// A descendant that could not be ended may hold the pipes forever.
 	deadline := time.Now().Add(drainAfter)
-	for _, f := range pipes.ours {
+	for _, f := range pipes.parent {
 		_ = f.SetDeadline(deadline)
 	}
-	_ = pipes.ours[0].Close()
+	_ = pipes.parent[0].Close()
 	<-fed
 	<-read
 	<-read
@@ -140,7 +140,7 @@ func (p Program) tryStart(launch func(*exec.Cmd) (running, error)) (running, *pi
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.child[0], pipes.child[1], pipes.child[2]
 	program, err := launch(cmd)
 	if err != nil {
 		pipes.close()
@@ -171,7 +171,7 @@ func wait(ctx context.Context, program running, ended <-chan exitStatus, grace t
 }
 
 // pipes are the standard streams of a program: standard input, output and error.
-type pipes struct{ theirs, ours [3]*os.File }
+type pipes struct{ child, parent [3]*os.File }
 
 func newPipes() (*pipes, error) {
 	var p pipes
@@ -181,9 +181,9 @@ func newPipes() (*pipes, error) {
 			p.close()
 			return nil, err
 		}
-		p.theirs[i], p.ours[i] = w, r
+		p.child[i], p.parent[i] = w, r
 		if i == 0 {
-			p.theirs[i], p.ours[i] = r, w
+			p.child[i], p.parent[i] = r, w
 		}
 	}
 	return &p, nil
@@ -191,7 +191,7 @@ func newPipes() (*pipes, error) {
 
 // close closes the files that are open; closing again has no effect.
 func (p *pipes) close() {
-	for _, f := range append(p.theirs[:], p.ours[:]...) {
+	for _, f := range append(p.child[:], p.parent[:]...) {
 		if f != nil {
 			_ = f.Close()
 		}

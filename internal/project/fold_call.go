@@ -96,11 +96,11 @@ func (f *Folder) close(id string) {
 }
 
 // setOpen records whether a child run started by st is still open.
-func (b *childRun) setOpen(st *step, goesOn bool) {
+func (b *childRun) setOpen(st *step, continues bool) {
 	if b.isOpen {
 		b.step.pending--
 	}
-	if b.step, b.ended, b.isOpen = st, !goesOn, goesOn; goesOn {
+	if b.step, b.ended, b.isOpen = st, !continues, continues; continues {
 		st.pending++
 	}
 }

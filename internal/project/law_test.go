@@ -160,7 +160,7 @@ func sameAsEngine(t failing, w *enginetest.World) {
 			t.Fatalf("event %d: %v\n%s", e.Seq, err, w.Log())
 		}
 		isLast := i+1 == len(w.Events) || w.Events[i+1].At.After(e.At) // in its activation
-		if isLast && f.status == engine.StatusPaused && (goesOn(f) || run.IsBusy()) {
+		if isLast && f.status == engine.StatusPaused && (continues(f) || run.IsBusy()) {
 			t.Fatalf("a step goes on in the paused run after event %d\n%s", e.Seq, w.Log())
 		}
 		got, want := folderFacts(f), engineFacts(t, run, f)
@@ -170,10 +170,10 @@ func sameAsEngine(t failing, w *enginetest.World) {
 	}
 }
 
-// goesOn reports whether a step is running, other than steps that wait and steps that contain
+// continues reports whether a step is running, other than steps that wait and steps that contain
 // other steps. A paused run has none, so a caller that sees a paused run need not look at its
 // steps.
-func goesOn(f *Folder) bool {
+func continues(f *Folder) bool {
 	for _, st := range f.steps {
 		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap &&
 			st.def.Kind != workflow.KindSubflow {

@@ -11,9 +11,9 @@ import (
 type Line interface {
 	// Enter takes a place at the end of the line.
 	Enter(ctx context.Context) (place uint64, err error)
-	// Standing returns the number of processes before a place, and the total number. If the place
+	// Position returns the number of processes before a place, and the total number. If the place
 	// is gone, the error matches ErrLost.
-	Standing(ctx context.Context, place uint64) (before, all int, err error)
+	Position(ctx context.Context, place uint64) (before, all int, err error)
 	// Leave releases a place.
 	Leave(ctx context.Context, place uint64) error
 	// Changed signals on c, without blocking, whenever processes join or leave, until stop is
@@ -189,7 +189,7 @@ func (s share) renewed(ctx context.Context, line Line, changed chan<- struct{}) 
 			}
 			s.place = place
 		}
-		before, all, err := s.line.Standing(ctx, s.place)
+		before, all, err := s.line.Position(ctx, s.place)
 		if errors.Is(err, ErrLost) && ctx.Err() == nil {
 			s.place = 0
 			continue

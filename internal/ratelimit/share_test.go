@@ -55,7 +55,7 @@ func (l *line) Enter(context.Context) (place uint64, err error) {
 	return place, err
 }
 
-func (l *line) Standing(_ context.Context, place uint64) (before, all int, err error) {
+func (l *line) Position(_ context.Context, place uint64) (before, all int, err error) {
 	err = l.with(func() { before, all = slices.Index(l.places, place), len(l.places) })
 	if l.asked != nil {
 		l.asked()

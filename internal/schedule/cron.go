@@ -92,7 +92,7 @@ func parseCron(spec string) (Schedule, error) {
 			c.Weekdays, c.AnyWeekday = uint32(set|set>>7)&0x7f, isAny
 		}
 	}
-	if c.AnyWeekday && !c.everFires() {
+	if c.AnyWeekday && !c.canFire() {
 		return Schedule{}, bad("", "schedule %q: no year has such a day", spec)
 	}
 	return Schedule{Kind: KindCron, Cron: c}, nil
@@ -178,8 +178,8 @@ func (f cronField) number(text string) (int, error) {
 	return 0, fmt.Errorf("the %s is %s, not a number from %d to %d", f.name, strconv.Quote(text), f.low, f.high)
 }
 
-// everFires reports whether any of c's months has one of c's days.
-func (c Cron) everFires() bool {
+// canFire reports whether any of c's months has one of c's days.
+func (c Cron) canFire() bool {
 	for m := 1; m <= 12; m++ {
 		if c.Months>>m&1 == 1 && bits.TrailingZeros32(c.Days) <= time.Date(2024, time.Month(m)+1, 0, 0, 0, 0, 0,
 			time.UTC).Day() {

@@ -124,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if lost {
-		v.mount.Elsewhere.ServeHTTP(a, next)
+		v.mount.Fallback.ServeHTTP(a, next)
 		return
 	}
 	s.mux.ServeHTTP(a, next)

@@ -28,7 +28,7 @@ func (s *Server) pageMounts() ([]Mount, error) {
 		return nil, err
 	}
 	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true,
-		Elsewhere: http.HandlerFunc(p.NotFound)}}, nil
+		Fallback: http.HandlerFunc(p.NotFound)}}, nil
 }
 
 // isLost reports whether a request comes from a browser at an address that does not exist, so that

@@ -29,9 +29,9 @@ type Mount struct {
 	// Open means that the caller has a separate secret in the path or body, so that no token is
 	// required.
 	Open bool
-	// Elsewhere, if not nil, answers browsers at addresses without a mount; at most one mount may
+	// Fallback, if not nil, answers browsers at addresses without a mount; at most one mount may
 	// set it.
-	Elsewhere http.Handler
+	Fallback http.Handler
 	// Problem writes the response to a request of this transport that the guard rejected; nil means
 	// transport.WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, transport.Problem)
@@ -72,7 +72,7 @@ func (s *Server) mount(mounts []Mount) error {
 	s.table, s.byPattern, s.mux, s.taken = mounts, map[string]*Mount{}, http.NewServeMux(), map[string]bool{}
 	for i := range mounts {
 		d := &mounts[i]
-		if d.Elsewhere != nil {
+		if d.Fallback != nil {
 			s.fallback = d
 		}
 		if d.Handler == nil || len(d.Patterns) == 0 {

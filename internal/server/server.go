@@ -111,7 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if carrier != nil {
 		_ = carrier.Prepare(ctx) // Watch logs it, and readyz reports it
 	}
-	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.runNamespace})
+	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Maintain: s.runNamespace})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *Server) open(ctx context.Context) error {
 }
 
 // prepare stores the starting position of the notifications of a namespace, before a request can
-// reach it. hooks.Tend retries failures.
+// reach it. hooks.Maintain retries failures.
 func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
 		return
@@ -175,14 +175,14 @@ func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Ser
 // schedules, interrupted runs, deadlines, notifications.
 func (s *Server) runNamespace(ctx context.Context, namespace string, svc *service.Service) {
 	if s.cfg.OnlyWork {
-		svc.Tend(ctx)
+		svc.Maintain(ctx)
 		return
 	}
 	var told sync.WaitGroup
 	defer told.Wait()
-	told.Go(func() { s.hooks.Tend(ctx, namespace, svc) })
+	told.Go(func() { s.hooks.Maintain(ctx, namespace, svc) })
 	if s.cfg.NoSchedules {
-		svc.Tend(ctx)
+		svc.Maintain(ctx)
 		return
 	}
 	q := s.cfg.Schedules
@@ -195,7 +195,7 @@ func (s *Server) runNamespace(ctx context.Context, namespace string, svc *servic
 	}
 	if err := svc.Schedule(ctx, q); err != nil {
 		s.log.Error("schedules do not run", "namespace", namespace, "err", err)
-		svc.Tend(ctx)
+		svc.Maintain(ctx)
 	}
 }
 

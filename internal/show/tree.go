@@ -310,13 +310,13 @@ func (s *sketch) branches(n *workflow.Node, ways []outEdge, next, prefix string,
 	if m := s.meet[s.index[n.ID]]; n.Fork != nil && m >= 0 {
 		s.stops = append(slices.Clip(s.stops), s.Nodes[m].ID) // its error edges may lead to the target of its join
 	}
-	goesOn := s.continues(next)
+	hasNext := s.continues(next)
 	if next != "" {
 		s.stops = append(slices.Clip(s.stops), next)
 	}
 	for i, v := range ways {
 		mark, below := "├─ ", "│  "
-		if !goesOn && i == len(ways)-1 {
+		if !hasNext && i == len(ways)-1 {
 			mark, below = "└─ ", "   "
 		}
 		ref := s.reference(v.to, depth+1)
@@ -356,7 +356,7 @@ func (s *sketch) continues(id string) bool {
 	return false
 }
 
-func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
+func (s *sketch) node(n *workflow.Node, first, prefix string, hasNext bool) {
 	if n.Hidden {
 		s.write(first, "·")
 		return
@@ -373,7 +373,7 @@ func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
 	s.used[n.Agent.Agent] = true
 	if a := s.agents[n.Agent.Agent]; a != nil {
 		line := "   "
-		if goesOn {
+		if hasNext {
 			line = "│  "
 		}
 		s.subagents(a, prefix+line, map[string]bool{a.ID: true})

@@ -40,12 +40,12 @@ type Disk struct {
 	fault func(op string, n int) Fault
 	died  func()
 
-	mu     sync.Mutex
-	n      int
-	dead   bool
-	fenced bool
-	mute   bool
-	deaf   bool
+	mu           sync.Mutex
+	n            int
+	dead         bool
+	fenced       bool
+	mute         bool
+	unresponsive bool
 }
 
 // NewDisk returns a disk on b, this process's own handle. reads is a handle that outlives it. fault
@@ -167,18 +167,18 @@ func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 func (d *Disk) Deafen() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.deaf = true
+	d.unresponsive = true
 }
 
 // Take implements journal.Inbox.
 func (d *Disk) Take(ctx context.Context) ([]journal.Request, error) {
 	d.mu.Lock()
-	dead, deaf := d.dead, d.deaf
+	dead, unresponsive := d.dead, d.unresponsive
 	d.mu.Unlock()
 	switch {
 	case dead:
 		return nil, journal.ErrClosed
-	case deaf:
+	case unresponsive:
 		return nil, nil
 	}
 	return d.Backend.Take(ctx)

@@ -189,7 +189,7 @@ func (h *cluster) supervise(ctx context.Context, i int) {
 		h.mu.Unlock()
 		tending, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
-		wg.Go(func() { p.Tend(tending) })
+		wg.Go(func() { p.Maintain(tending) })
 		var fenced <-chan time.Time
 		tick := time.NewTicker(7 * time.Second)
 		for waiting := true; waiting; {

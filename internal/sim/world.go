@@ -103,8 +103,8 @@ func (w *World) Info(run string) driver.Info {
 	return w.infos[run]
 }
 
-// Begun returns how often calls with this key were made.
-func (w *World) Begun(key string) int {
+// Started returns how often calls with this key were made.
+func (w *World) Started(key string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.begun[key]

@@ -203,11 +203,11 @@ func (r *Reader) json(ctx context.Context, w io.Writer, text string) error {
 			_, err := io.WriteString(w, text[i:])
 			return err
 		}
-		at, end, isLone := quotesOf(text, at, v)
+		at, end, isOnly := quotesOf(text, at, v)
 		if _, err := io.WriteString(w, text[i:at]); err != nil {
 			return err
 		}
-		if err := r.whole(ctx, w, v, isLone); err != nil {
+		if err := r.whole(ctx, w, v, isOnly); err != nil {
 			return err
 		}
 		i = end
@@ -215,18 +215,18 @@ func (r *Reader) json(ctx context.Context, w io.Writer, text string) error {
 }
 
 // whole writes a value as JSON on one line; if it is part of a string, without quotes.
-func (r *Reader) whole(ctx context.Context, w io.Writer, v *Ref, isLone bool) error {
-	if !v.IsText && isLone {
+func (r *Reader) whole(ctx context.Context, w io.Writer, v *Ref, isOnly bool) error {
+	if !v.IsText && isOnly {
 		return r.content(ctx, oneLine{w}, v)
 	}
 	q := quoter{w: w}
-	if isLone {
+	if isOnly {
 		q.buf = append(q.buf, '"')
 	}
 	if err := r.content(ctx, &q, v); err != nil {
 		return err
 	}
-	return q.end(isLone)
+	return q.end(isOnly)
 }
 
 // oneLine replaces line ends, which in JSON occur only between values, by blanks.
@@ -282,11 +282,11 @@ func (q *quoter) put(p []byte) error {
 	return err
 }
 
-func (q *quoter) end(isLone bool) error {
+func (q *quoter) end(isOnly bool) error {
 	if err := q.put(q.rest); err != nil {
 		return err
 	}
-	if !isLone {
+	if !isOnly {
 		return nil
 	}
 	_, err := io.WriteString(q.w, `"`)

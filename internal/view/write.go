@@ -120,12 +120,12 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 			_, _ = io.WriteString(out, text[i:])
 			return out.w.Flush()
 		}
-		start, end, isLone := quotesOf(text, start, v)
+		start, end, isOnly := quotesOf(text, start, v)
 		at.pass(text[i:start])
 		if _, err := io.WriteString(out, text[i:start]); err != nil {
 			return err
 		}
-		if err := r.writeToken(ctx, out, v, isLone, at.name, d.style); err != nil {
+		if err := r.writeToken(ctx, out, v, isOnly, at.name, d.style); err != nil {
 			return err
 		}
 		i = end
@@ -150,7 +150,7 @@ func (r *Reader) Write(ctx context.Context, w io.Writer, v any, s Style) error {
 // quotesOf returns the range of the token at a position in JSON, including its quotes if there is
 // nothing else between them. There is no backslash outside of a string: a quote after one belongs
 // to a string that contains more.
-func quotesOf(text string, at int, v *Ref) (start, end int, isLone bool) {
+func quotesOf(text string, at int, v *Ref) (start, end int, isOnly bool) {
 	start, end = at, at+len(v.token)
 	if text[start-1] == '"' && text[end] == '"' && (start < 2 || text[start-2] != '\\') {
 		return start - 1, end + 1, true
@@ -159,15 +159,15 @@ func quotesOf(text string, at int, v *Ref) (start, end int, isLone bool) {
 }
 
 // writeToken writes what a token represents.
-func (r *Reader) writeToken(ctx context.Context, out *counted, v *Ref, isLone bool, field string, s Style) error {
+func (r *Reader) writeToken(ctx context.Context, out *counted, v *Ref, isOnly bool, field string, s Style) error {
 	isWhole := s.Limit == 0 || slices.Contains(s.Whole, field)
 	size, err := r.size(ctx, v)
 	if err != nil {
 		return err
 	}
 	isFull := s.Bounded && out.n > budgetBytes && !isWhole
-	if !isLone || isWhole || !v.always && size <= int64(s.Limit) && !isFull {
-		return r.whole(ctx, out, v, isLone)
+	if !isOnly || isWhole || !v.always && size <= int64(s.Limit) && !isFull {
+		return r.whole(ctx, out, v, isOnly)
 	}
 	if err := r.measure(ctx, v); err != nil {
 		return err

@@ -39,7 +39,7 @@ const dialogsOf = ({open, broken, done, gone}) => [
   ['shell/Help.tsx', '/runs', 'Keyboard', button('Keyboard help'), 'Enter', null],
   ['pages/NewWorkflow.tsx', '/workflows', 'New workflow', button('New from text'), 'Enter', /^Document/],
   ['canvas/NewCanvas.tsx', '/workflows', 'Draw a workflow', button('Draw a workflow'), 'Enter', /^Name/],
-  ['pages/Begun.tsx', '/workflows', 'Discard the text?', button('Discard'), 'Enter', null],
+  ['pages/Unstored.tsx', '/workflows', 'Discard the text?', button('Discard'), 'Enter', null],
   ['pages/WorkflowActions.tsx', '/workflows/text', 'Convert into another format', button('Convert'), 'Enter', 'Format'],
   ['pages/WorkflowActions.tsx', '/workflows/text', 'Delete the workflow?', button('Delete'), 'Enter', null],
   ['canvas/Choose.tsx', '/workflows/drawn/edit', 'Go to a node', node, '/', /^Name, id or kind/],

@@ -109,7 +109,7 @@ export const spec = (browser, {origin, token}) =>
     )
     await page.getByRole('link', {name: 'Workflows', exact: true}).click()
     await page.getByRole('dialog', {name: 'Leave without storing?'}).getByRole('button', {name: 'Leave'}).click()
-    const kept = page.getByRole('region', {name: 'Begun in this browser'})
+    const kept = page.getByRole('region', {name: 'Only in this browser'})
     await kept.getByRole('link', {name: 'first'}).click()
     await editor.getByText('sett').waitFor()
     await editor.click()

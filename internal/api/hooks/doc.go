@@ -14,7 +14,7 @@
 //     (SEC18).
 //  3. The published version is loaded and started with the body as its input (P38).
 //
-// The flow of a notification ([Hooks.Tend]): the feed of a service yields all events without gaps;
+// The flow of a notification ([Hooks.Maintain]): the feed of a service yields all events without gaps;
 // the notifications for them and the position in the feed are written in one transaction; another
 // loop sends what is due, signed according to Standard Webhooks, until the endpoint accepts it or
 // the attempts are exhausted. Each notification is sent at least once, under one id.

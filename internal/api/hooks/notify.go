@@ -14,10 +14,10 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Tend creates notifications of events in a namespace and sends them, until ctx is done. It
+// Maintain creates notifications of events in a namespace and sends them, until ctx is done. It
 // continues where it, or another process, stopped: events added to the feed in the meantime lead to
 // notifications, too. Errors are logged and retried.
-func (h *Hooks) Tend(ctx context.Context, namespace string, s *service.Service) {
+func (h *Hooks) Maintain(ctx context.Context, namespace string, s *service.Service) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	again := func(what string, do func(*space) error) {
@@ -60,7 +60,7 @@ const idleNotices = 256
 
 // Begin stores the position at which the notifications of a namespace start, after the newest
 // notice, unless one is already stored. Call it before the service is made available, so that no
-// event after the creation of the first endpoint is missed, however late the first round of Tend
+// event after the creation of the first endpoint is missed, however late the first round of Maintain
 // is. It returns errors from the store.
 func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service) error {
 	sp, err := h.spaceOf(namespace, s)

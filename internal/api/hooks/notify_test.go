@@ -74,7 +74,7 @@ func TestNotifications(t *testing.T) {
 }
 
 // TestBegin checks that notifications are sent for events after Begin, even if the first round of
-// Tend is later, and not for earlier events (P23).
+// Maintain is later, and not for earlier events (P23).
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {

@@ -126,7 +126,7 @@ func (w *world) late() (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.hooks.Tend(ctx, "default", w.service)
+		w.hooks.Maintain(ctx, "default", w.service)
 	}()
 	return sync.OnceFunc(func() {
 		cancel()

@@ -47,7 +47,7 @@ func TestNotifier_Reminder(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			w.service.Tend(ctx)
+			w.service.Maintain(ctx)
 		}()
 		stop := w.serve(t)
 		defer func() {

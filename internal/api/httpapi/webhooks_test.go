@@ -178,7 +178,7 @@ func TestNotifications(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.Tend(ctx, access.DefaultNamespace, w.service)
+		h.Maintain(ctx, access.DefaultNamespace, w.service)
 	}()
 	defer func() {
 		cancel()

@@ -39,20 +39,20 @@ func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 	for i := range w.Agents {
 		agents[w.Agents[i].ID] = &w.Agents[i]
 	}
-	goesOn := map[string]bool{}
+	hasNext := map[string]bool{}
 	kinds := map[string]workflow.Kind{}
 	for _, n := range w.Nodes {
 		kinds[n.ID] = n.Kind
 	}
 	for _, e := range w.Edges {
 		if kinds[e.To] != workflow.KindEnd {
-			goesOn[e.From] = true
+			hasNext[e.From] = true
 		}
 	}
 	out := map[string]*workflow.Agent{}
 	for _, n := range w.Nodes {
 		if n.Kind != workflow.KindAgent || n.Agent == nil || n.Parent != "" || n.Agent.Routing != nil ||
-			n.Retry != nil || goesOn[n.ID] {
+			n.Retry != nil || hasNext[n.ID] {
 			continue
 		}
 		if a := agents[n.Agent.Agent]; a != nil && repliesOnce(a) {

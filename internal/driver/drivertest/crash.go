@@ -282,9 +282,9 @@ func testFailingWrites(t *testing.T, c Cluster) {
 			t.Errorf("errors from write %d on (%v): calls that were wrong: %q", n, how, again)
 		}
 		for _, call := range w.Calls() {
-			if most := 1 + boolInt(call.Node == "shaky"); w.Begun(call.Key) > most {
+			if most := 1 + boolInt(call.Node == "shaky"); w.Started(call.Key) > most {
 				t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key,
-					w.Begun(call.Key))
+					w.Started(call.Key))
 			}
 		}
 	}
@@ -339,8 +339,8 @@ func testLong(t *testing.T, c Cluster) {
 	}
 	settle(t, c, q, run, engine.StatusCompleted)
 	for _, call := range w.Calls()[:calls-1] {
-		if w.Begun(call.Key) != 1 {
-			t.Errorf("call %s was made %d times (D8)", call.Key, w.Begun(call.Key))
+		if w.Started(call.Key) != 1 {
+			t.Errorf("call %s was made %d times (D8)", call.Key, w.Started(call.Key))
 		}
 	}
 	if got := replies(c.Events(t, run)); len(got["a"]) != 401 || len(got["b"]) != 401 {

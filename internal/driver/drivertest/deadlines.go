@@ -91,7 +91,7 @@ func afterRestart(t *testing.T, c Cluster, f *flow) {
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { q.Tend(ctx) })
+	wg.Go(func() { q.Maintain(ctx) })
 	time.Sleep(due/2 + time.Minute)
 	synctest.Wait()
 	settle(t, c, q, run, engine.StatusCompleted)
@@ -124,7 +124,7 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { q.Tend(ctx) })
+	wg.Go(func() { q.Maintain(ctx) })
 	time.Sleep(10 * time.Second)
 
 	p := c.Open(t, Options{World: &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
@@ -183,7 +183,7 @@ func testReminders(t *testing.T, c Cluster) {
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { q.Tend(ctx) })
+	wg.Go(func() { q.Maintain(ctx) })
 	time.Sleep(due/2 - time.Minute)
 	synctest.Wait()
 	for _, run := range []string{run, ownRun, allRun, answered} {

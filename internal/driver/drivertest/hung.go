@@ -57,8 +57,8 @@ func testHung(t *testing.T, c Cluster) {
 	run := start(t, hung, chain(agent("a"), agent("b"), agent("c")))
 	heir := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
 	ctx, stop := context.WithCancel(t.Context())
-	var tending sync.WaitGroup
-	tending.Go(func() { heir.Tend(ctx) })
+	var maintaining sync.WaitGroup
+	maintaining.Go(func() { heir.Maintain(ctx) })
 	time.Sleep(time.Minute)
 	if n := count(c.Events(t, run), (*engine.RunCompleted)(nil).Type()); n != 0 || w.Count("model", "b") != 1 {
 		t.Fatalf("%d ends, %d calls of b: the run was taken from a process that gives signs of life", n,
@@ -88,7 +88,7 @@ func testHung(t *testing.T, c Cluster) {
 		}
 	}
 	stop()
-	tending.Wait()
+	maintaining.Wait()
 	closeAll(t, heir, hung)
 }
 
@@ -100,8 +100,8 @@ func testNotHung(t *testing.T, c Cluster) {
 	run := start(t, owner, chain(agent("a"), agent("b")))
 	other := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
 	ctx, stop := context.WithCancel(t.Context())
-	var tending sync.WaitGroup
-	tending.Go(func() { other.Tend(ctx) })
+	var maintaining sync.WaitGroup
+	maintaining.Go(func() { other.Maintain(ctx) })
 	time.Sleep(time.Minute)
 	for _, p := range []Process{owner, other} {
 		p.Mute(true)
@@ -117,7 +117,7 @@ func testNotHung(t *testing.T, c Cluster) {
 		t.Errorf("%d calls of b: the run was taken from a process that could give no sign of life", n)
 	}
 	stop()
-	tending.Wait()
+	maintaining.Wait()
 	closeAll(t, other, owner)
 }
 

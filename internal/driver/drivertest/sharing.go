@@ -23,7 +23,7 @@ func tend(t *testing.T, ps ...Process) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for _, p := range ps {
-		wg.Go(func() { p.Tend(ctx) })
+		wg.Go(func() { p.Maintain(ctx) })
 	}
 	return func() {
 		cancel()

@@ -24,7 +24,7 @@ type Options struct {
 	Unchecked  bool
 	ApproveAll bool
 	MaxCalls   int
-	// TakeOverAfter is the time without heartbeats after which Tend takes over the runs of other
+	// TakeOverAfter is the time without heartbeats after which Maintain takes over the runs of other
 	// processes; 0 means never.
 	TakeOverAfter time.Duration
 	// Place is the location of the process, and makes it one of the processes that continue each

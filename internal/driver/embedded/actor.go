@@ -127,7 +127,7 @@ func (a *actor) swap() []*message {
 }
 
 // next waits for mail and returns all of it. It returns nil if the run is to be interrupted, or if
-// another goroutine has become the actor, which replaced reports. Without mail it makes a lone call
+// another goroutine has become the actor, which replaced reports. Without mail it makes an inline call
 // itself. The result of a call cut off by the interruption must never be returned, because it would
 // fail the run. So the context is checked before the mailbox is emptied, at a point when no more
 // mail can arrive.
@@ -136,9 +136,9 @@ func (a *actor) swap() []*message {
 // left by its owner waits to be resumed.
 func (a *actor) next() (batch []*message, replaced bool) {
 	cutShort := a.run.IsCut() && !a.takeover
-	var lone *call
+	var inline *call
 	if !cutShort {
-		lone = a.lone()
+		inline = a.takeInline()
 	}
 	for {
 		a.mu.Lock()
@@ -150,24 +150,24 @@ func (a *actor) next() (batch []*message, replaced bool) {
 			a.here[0] = &message{at: a.d.now(), data: engine.Continue{}}
 			batch = a.here[:]
 		}
-		a.busy = lone != nil && !cut && len(batch) == 0
-		if lone == nil && a.notify == nil {
+		a.busy = inline != nil && !cut && len(batch) == 0
+		if inline == nil && a.notify == nil {
 			a.notify = make(chan struct{}, 1)
 		}
 		a.mu.Unlock()
-		if lone != nil && (cut || len(batch) > 0) {
-			a.ready = append(a.ready, lone)
+		if inline != nil && (cut || len(batch) > 0) {
+			a.ready = append(a.ready, inline)
 		}
 		if cut || len(batch) > 0 {
 			a.dispatch()
 			return batch, false
 		}
-		if lone != nil {
-			m, still := a.callInline(lone)
+		if inline != nil {
+			m, still := a.callInline(inline)
 			if !still {
 				return nil, true
 			}
-			if lone = nil; m != nil {
+			if inline = nil; m != nil {
 				a.here[0] = m
 				return a.here[:], false
 			}

@@ -65,9 +65,9 @@ func (a *actor) dispatch() {
 	}
 }
 
-// lone removes and returns the call that the actor's own goroutine may make: a function or model
+// takeInline removes and returns the call that the actor's own goroutine may make: a function or model
 // call that is the only call in flight. It returns nil if there is none.
-func (a *actor) lone() *call {
+func (a *actor) takeInline() *call {
 	if len(a.ready) != 1 || a.calls.count() != 1 {
 		return nil
 	}

@@ -45,8 +45,8 @@ func (a *actor) append(events []engine.Event, batch []*message) (journal.Append,
 	ap.Create, ap.Epoch = a.create, a.epoch
 	ap.Blobs = append(slices.Clip(a.blobs), ap.Blobs...)
 	if !a.hasMail() && len(a.unapproved()) == 0 {
-		ap.Unbegun = !a.settled() && a.goesOnElsewhere(batch)
-		ap.Release = ap.Unbegun || a.settled()
+		ap.NotStarted = !a.settled() && a.continuesElsewhere(batch)
+		ap.Release = ap.NotStarted || a.settled()
 	}
 	return ap, ap.Validate()
 }

@@ -65,7 +65,7 @@ type Config struct {
 	MaxDriven int
 	// ApproveAll answers approvals with approve, but never questions or unknown outcomes (D24).
 	ApproveAll bool
-	// TakeOverAfter is the time without a heartbeat after which Tend takes over runs of this
+	// TakeOverAfter is the time without a heartbeat after which Maintain takes over runs of this
 	// driver's kind from an owner that is still alive; 0 means never.
 	TakeOverAfter time.Duration
 	// Hooks are called for all runs that are driven here.

@@ -10,7 +10,7 @@ import (
 )
 
 // deadlines finds the deadlines of runs that other processes leave paused: periodically by a sweep
-// of all runs, and through notices when runs are left. It serves one Tend or Work.
+// of all runs, and through notices when runs are left. It serves one Maintain or Work.
 type deadlines struct {
 	d     *Driver
 	mine  func(journal.Head) bool // other runs are left alone

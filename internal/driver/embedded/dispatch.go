@@ -151,7 +151,7 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	d.mu.Unlock()
 	if a == nil {
 		giveUp := d.cfg.Store.Release
-		if head.Unbegun {
+		if head.NotStarted {
 			giveUp = d.cfg.Store.Return
 		}
 		if err := giveUp(d.root, head.Run, head.Epoch); err != nil {

@@ -57,7 +57,7 @@ type Driver struct {
 	interrupted     map[string]bool
 	sendsHeartbeats bool // heartbeats are being sent
 	wasFull         bool // there was no capacity for a run
-	tending         int  // number of calls of Tend
+	maintaining     int  // number of calls of Maintain
 
 	hasRoom   chan struct{} // holds one token when there is capacity again
 	lostClaim atomic.Bool   // a claim returned an error
@@ -172,7 +172,7 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if goesOn, err := d.willBeClaimed(ctx, head); err != nil || goesOn {
+	if continues, err := d.willBeClaimed(ctx, head); err != nil || continues {
 		return err
 	}
 	return &driver.ElsewhereError{Run: run, Place: head.Place}

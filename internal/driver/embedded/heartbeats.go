@@ -53,7 +53,7 @@ func (d *Driver) sendHeartbeats() {
 		d.sendHeartbeat()
 		ended := sleep(d.work, d.work, heartbeatInterval) != nil
 		d.mu.Lock()
-		if ended || len(d.runs) == 0 && d.tending == 0 {
+		if ended || len(d.runs) == 0 && d.maintaining == 0 {
 			d.sendsHeartbeats = false
 			d.mu.Unlock()
 			return
@@ -79,7 +79,7 @@ func (d *Driver) sendHeartbeat() {
 		s.last, s.errLogged = d.now(), false
 	}
 	d.mu.Lock()
-	stays := d.tending > 0
+	stays := d.maintaining > 0
 	d.mu.Unlock()
 	// a process that only drives its own runs reports store errors when an append fails
 	tell := err != nil && !s.errLogged && stays

@@ -62,8 +62,8 @@ func TestLiveness_ObserverClock(t *testing.T) {
 					},
 				})
 				ctx, stop := context.WithCancel(t.Context())
-				var tending sync.WaitGroup
-				tending.Go(func() { observer.Tend(ctx) })
+				var maintaining sync.WaitGroup
+				maintaining.Go(func() { observer.Maintain(ctx) })
 				time.Sleep(12 * time.Second)
 				handle.mute.Store(true)
 				time.Sleep(6 * time.Second)
@@ -78,7 +78,7 @@ func TestLiveness_ObserverClock(t *testing.T) {
 				close(free)
 				synctest.Wait()
 				stop()
-				tending.Wait()
+				maintaining.Wait()
 			})
 		})
 	}

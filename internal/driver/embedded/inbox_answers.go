@@ -286,12 +286,12 @@ func (d *Driver) stay() (stop func(), ok bool) {
 	if d.closed {
 		return nil, false
 	}
-	d.tending++
+	d.maintaining++
 	d.startHeartbeats()
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.tending--
+		d.maintaining--
 	}, true
 }
 

@@ -48,7 +48,7 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.owned, a.epoch, a.notStarted = true, head.Epoch, head.Unbegun
+	a.owned, a.epoch, a.notStarted = true, head.Epoch, head.NotStarted
 	a.handsOff = a.d.handsOff(head.Place)
 	err = a.persist("read run", func() error { return a.prepare(a.d.root, head) })
 	if err == nil {
@@ -99,7 +99,7 @@ func (a *actor) claim() (journal.Head, error) {
 	defer d.mu.Unlock()
 	given := d.claimedForActor[a.id]
 	delete(d.claimedForActor, a.id)
-	head.Unbegun = given != nil && given.Epoch == head.Epoch && given.Unbegun
+	head.NotStarted = given != nil && given.Epoch == head.Epoch && given.NotStarted
 	return head, nil
 }
 

@@ -121,7 +121,7 @@ func TestDecision_LongElsewhere(t *testing.T) {
 			return err
 		})
 		worker := open(t, m, embedded.Config{})
-		go worker.Tend(t.Context())
+		go worker.Maintain(t.Context())
 		synctest.Wait()
 		if s := status(t, d, run); s.Status != engine.StatusFailed {
 			t.Errorf("the run is %s, want one that its limit ended", s.Status)

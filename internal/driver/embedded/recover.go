@@ -23,8 +23,8 @@ const (
 	sweepEvery   = time.Minute
 )
 
-// Tend implements driver.Driver.
-func (d *Driver) Tend(ctx context.Context) {
+// Maintain implements driver.Driver.
+func (d *Driver) Maintain(ctx context.Context) {
 	stop, ok := d.stay()
 	if !ok {
 		return

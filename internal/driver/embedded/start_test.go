@@ -138,8 +138,8 @@ func TestStart_ConcurrentClaimRefused(t *testing.T) {
 	if err := d.Resume(t.Context(), "r"); !errors.Is(err, journal.ErrOwned) {
 		t.Errorf("resume: %v, want ErrOwned", err)
 	}
-	tending, stop := context.WithCancel(t.Context())
+	maintaining, stop := context.WithCancel(t.Context())
 	defer stop()
-	go d.Tend(tending)
+	go d.Maintain(maintaining)
 	c.completes(t, d)
 }

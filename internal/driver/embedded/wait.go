@@ -46,8 +46,8 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		case closed && !head.Interrupted:
 			return state, driver.ErrClosed
 		case head.Interrupted:
-			goesOn, err := d.willBeClaimed(ctx, head)
-			if err != nil || !goesOn || closed {
+			continues, err := d.willBeClaimed(ctx, head)
+			if err != nil || !continues || closed {
 				return state, err
 			}
 		}

@@ -135,7 +135,7 @@ func (a *actor) say(delta driver.Delta) { a.d.Say(a.id, delta) }
 
 // subscribeDeltas sends a subscription the model output of a run that another process drives.
 func (d *Driver) subscribeDeltas(run string, sub *subscription) (stop func()) {
-	return d.cfg.Store.Hear(run, func(text string) {
+	return d.cfg.Store.Listen(run, func(text string) {
 		for _, delta := range held.Heard(text) {
 			sub.put(driver.Update{Delta: &delta})
 		}

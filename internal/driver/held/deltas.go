@@ -40,7 +40,7 @@ func NewSaid(store journal.Deltas) *Said {
 
 // Say sends a piece if another process listens to the run.
 func (s *Said) Say(run string, d driver.Delta) {
-	if !s.store.IsHeard(run) {
+	if !s.store.HasListener(run) {
 		return
 	}
 	s.mu.Lock()

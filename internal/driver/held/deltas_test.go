@@ -23,8 +23,8 @@ type passed struct {
 	longest int
 }
 
-func (p *passed) Hear(string, func(string)) (stop func()) { return func() {} }
-func (p *passed) IsHeard(string) bool                     { return p.heard }
+func (p *passed) Listen(string, func(string)) (stop func()) { return func() {} }
+func (p *passed) HasListener(string) bool                   { return p.heard }
 func (p *passed) Pass(_, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ type ModelCalled struct {
 	// Reserved is what a budget reserves for the call; nil means that no budget does.
 	Reserved *Reserved `json:"reserved,omitempty"`
 	// Instead is set if Model is a fallback: the model that failed, and how.
-	Instead *Instead `json:"instead,omitempty"`
+	Instead *FallbackFrom `json:"instead,omitempty"`
 	// Compaction is set if the call requests a summary of a part of the conversation; nil means
 	// that the call is the agent's own.
 	Compaction *Compaction `json:"compaction,omitempty"`
@@ -63,8 +63,8 @@ type AgentCompacted struct {
 	Error   *Failure `json:"error,omitempty"`
 }
 
-// Instead is the model that a fallback replaces, and the code of the failure that caused this.
-type Instead struct {
+// FallbackFrom is the model that a fallback replaces, and the code of the failure that caused this.
+type FallbackFrom struct {
 	Model string `json:"model,omitempty"`
 	Code  string `json:"code"`
 }

@@ -22,7 +22,7 @@ type Graph[L any] struct {
 	Queued  []Token // the queue of a paused run (D18)
 	Tokens  int     // number of tokens so far
 	Parked  int32   // number of tokens in Ready at a free join
-	Begun   int32   // number of map items that have started
+	Started int32   // number of map items that have started
 	Used    int     // number of steps that count against MaxSteps
 	Round   int
 	// Seen holds the nodes run in this round if rounds are counted; otherwise it is nil.

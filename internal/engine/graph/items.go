@@ -109,7 +109,7 @@ func (g *Graph[L]) beginItem(id int, d *event.EdgeTaken) {
 		context: around.context})
 	b.Scopes = append(b.Scopes, d.Scope)
 	b.Items.Next = d.Branch
-	g.Begun++
+	g.Started++
 }
 
 // endItem records the output of an item, and drops the rest of it.

@@ -62,7 +62,7 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.Len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && speaks(f.Nodes[st.Node].Node) {
+		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && isTurn(f.Nodes[st.Node].Node) {
 			turns = append(turns, prompt.Turn{Speaker: cmp.Or(g.SpeakerName(f, i+1), f.Nodes[st.Node].Title()),
 				Step: i + 1})
 		}
@@ -71,9 +71,9 @@ func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	return turns
 }
 
-// speaks reports whether the output of a node is a turn. Output that a step merely passes
+// isTurn reports whether the output of a node is a turn. Output that a step merely passes
 // on is not.
-func speaks(n *workflow.Node) bool {
+func isTurn(n *workflow.Node) bool {
 	switch n.Kind {
 	case workflow.KindAgent, workflow.KindTool, workflow.KindSet:
 		return true

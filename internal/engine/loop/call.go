@@ -69,7 +69,7 @@ type Call struct {
 	Compaction *event.Compaction
 	// Instead is that of the last attempt of a model call; Until is the end of the cooldown in
 	// which the call started, or zero if it started with the agent's own model.
-	Instead *event.Instead
+	Instead *event.FallbackFrom
 	Until   time.Time
 }
 

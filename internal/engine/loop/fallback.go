@@ -14,7 +14,7 @@ import (
 type cooldown struct {
 	index   int
 	until   time.Time
-	instead event.Instead
+	instead event.FallbackFrom
 }
 
 // agentKey returns the key of an agent of a run; sub-flows have agents of their own.
@@ -24,7 +24,7 @@ func agentKey(w World, step int, agent string) string {
 
 // Begins returns the model with which a call of an agent starts at that time: the fallback of its
 // current cooldown, else its own model. instead is nil for its own model.
-func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model string, instead *event.Instead) {
+func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model string, instead *event.FallbackFrom) {
 	c, ok := l.cooling[agentKey(w, step, a.ID)]
 	if !ok || !at.Before(c.until) || c.index >= len(a.Fallbacks) {
 		return a.Model, nil

@@ -20,7 +20,7 @@ type hearing struct {
 func hear(t *testing.T, s journal.Deltas, run string) *hearing {
 	t.Helper()
 	h := &hearing{more: make(chan struct{}, 1)}
-	t.Cleanup(s.Hear(run, func(text string) {
+	t.Cleanup(s.Listen(run, func(text string) {
 		h.mu.Lock()
 		h.texts = append(h.texts, text)
 		h.mu.Unlock()
@@ -48,7 +48,7 @@ func testDeltas(t *testing.T, m Medium) {
 	h, own, other := hear(t, hearer, run), hear(t, speaker, run), hear(t, hearer, "another")
 	if m.NoDeltas {
 		speaker.Pass(run, "x")
-		if speaker.IsHeard(run) || len(h.all()) > 0 {
+		if speaker.HasListener(run) || len(h.all()) > 0 {
 			t.Error("a store that passes nothing says that it is heard")
 		}
 		return
@@ -57,14 +57,14 @@ func testDeltas(t *testing.T, m Medium) {
 	defer limit.Stop()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for !speaker.IsHeard(run) {
+	for !speaker.HasListener(run) {
 		select {
 		case <-poll.C:
 		case <-limit.C:
 			t.Fatal("the speaker does not learn that it is heard")
 		}
 	}
-	if speaker.IsHeard("a third") {
+	if speaker.HasListener("a third") {
 		t.Error("a run that is not heard is said to be")
 	}
 	var want []string

@@ -21,11 +21,11 @@ func claimed(t *testing.T, h journal.Backend, q journal.ClaimQuery) string {
 	for _, one := range heads {
 		now := head(t, h, one.Run)
 		if one.Owner != h.Owner().ID || one.By.ID != one.Owner || one.Interrupted || now.Epoch != one.Epoch ||
-			now.Owner != one.Owner || now.Unbegun {
+			now.Owner != one.Owner || now.NotStarted {
 			t.Errorf("claimed: %+v, the store has %+v", one, now)
 		}
 		name := one.Run
-		if one.Unbegun {
+		if one.NotStarted {
 			name += "*"
 		}
 		got = append(got, name)
@@ -174,10 +174,10 @@ func testReturn(t *testing.T, m Medium) {
 		}
 	}
 	checkRejected(t, "append after a return", a.Append(t.Context(), next("r1", 2)), journal.ErrFenced)
-	if h := head(t, b, "r1"); h.Owner != "" || !h.Interrupted || h.Unbegun {
+	if h := head(t, b, "r1"); h.Owner != "" || !h.Interrupted || h.NotStarted {
 		t.Errorf("returned: %+v", h)
 	}
-	if h := mustClaim(t, b, "r1"); !h.Unbegun || h.Epoch != 2 {
+	if h := mustClaim(t, b, "r1"); !h.NotStarted || h.Epoch != 2 {
 		t.Errorf("claimed by name: %+v", h)
 	}
 	if err := b.Release(t.Context(), "r1", 2); err != nil {
@@ -199,17 +199,17 @@ func testReturnInAppend(t *testing.T, m Medium) {
 	s := subscribe(t, b, journal.OfRequests())
 	all := journal.ClaimQuery{Kind: journal.KindServe, Limit: 100}
 	created := shared("created", 0, "")
-	created.Release, created.Unbegun = true, true
+	created.Release, created.NotStarted = true, true
 	mustAppend(t, a, created)
 	signalled(t, s, "a run can be claimed", func() bool { return claimed(t, b, all) == "created*" })
 	checkRejected(t, "append after it was given up", a.Append(t.Context(), next("created", 2)), journal.ErrFenced)
 	further := next("created", 2)
-	further.Epoch, further.Release, further.Unbegun = 2, true, true
+	further.Epoch, further.Release, further.NotStarted = 2, true, true
 	mustAppend(t, b, further)
 	signalled(t, s, "it can be claimed again", func() bool { return claimed(t, a, all) == "created*" })
 	mustAppend(t, a, shared("driven", 1, ""))
 	bad := next("driven", 2)
-	bad.Unbegun = true
+	bad.NotStarted = true
 	if err := a.Append(t.Context(), bad); err == nil {
 		t.Error("a run that is not given up was stored as unbegun")
 	}

@@ -104,7 +104,7 @@ func (l *law) append(rt *rapid.T) {
 		Waiting: rapid.IntRange(0, 2).Draw(rt, "waiting"),
 		Release: rapid.IntRange(0, 4).Draw(rt, "release") == 0,
 	}
-	a.Unbegun = a.Release && rapid.Bool().Draw(rt, "unbegun")
+	a.NotStarted = a.Release && rapid.Bool().Draw(rt, "notStarted")
 	h, err := p.twin.Head(l.t.Context(), run)
 	switch {
 	case err != nil || rapid.IntRange(0, 9).Draw(rt, "create") == 0:

@@ -22,8 +22,8 @@ func enter(t *testing.T, s journal.Lines, line journal.Line) uint64 {
 // checkStanding checks the position of a place in its queue.
 func checkStanding(t *testing.T, s journal.Lines, line journal.Line, place uint64, before, all int) {
 	t.Helper()
-	got, err := s.Standing(t.Context(), line, place)
-	if want := (journal.Standing{Before: before, All: all}); err != nil || got != want {
+	got, err := s.Position(t.Context(), line, place)
+	if want := (journal.Position{Before: before, All: all}); err != nil || got != want {
 		t.Errorf("place %d of %q: %+v, %v; want %+v", place, line.Name, got, err, want)
 	}
 }
@@ -47,7 +47,7 @@ func testLines(t *testing.T, m Medium) {
 			t.Fatal(err)
 		}
 		checkStanding(t, b, line, two, 0, 1)
-		_, err := a.Standing(t.Context(), line, one)
+		_, err := a.Position(t.Context(), line, one)
 		checkRejected(t, "a place that was given up", err, journal.ErrNotFound)
 		again := enter(t, a, line)
 		checkStanding(t, a, line, again, 1, 2)
@@ -59,7 +59,7 @@ func testLines(t *testing.T, m Medium) {
 			}
 		} else { // a process has one place
 			checkStanding(t, a, line, enter(t, a, line), 1, 2)
-			_, err := b.Standing(t.Context(), line, again)
+			_, err := b.Position(t.Context(), line, again)
 			checkRejected(t, "the place before", err, journal.ErrNotFound)
 		}
 		for _, place := range []uint64{one, two, two, 1 << 63} {
@@ -90,7 +90,7 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 				t.Error(err)
 			}
 			// After a place is taken, the number of places before it can only decrease.
-			st, err := handles[(i+1)%3].Standing(t.Context(), line, place)
+			st, err := handles[(i+1)%3].Position(t.Context(), line, place)
 			if err != nil || st.Before >= 60 {
 				t.Errorf("%+v, %v", st, err)
 			}
@@ -120,7 +120,7 @@ func testLinesOfDead(t *testing.T, m Medium) {
 			t.Fatal(err)
 		}
 		checkStanding(t, living, line, place, 0, 1)
-		_, err := living.Standing(t.Context(), line, lost)
+		_, err := living.Position(t.Context(), line, lost)
 		checkRejected(t, "the place of a dead owner", err, journal.ErrNotFound)
 		if kind == journal.LineSession {
 			checkStanding(t, living, line, enter(t, living, line), 1, 2) // a dead handle's place is removed
@@ -141,7 +141,7 @@ func testLinesSignalled(t *testing.T, m Medium) {
 		c := subscribe(t, b, journal.OfLines())
 		all := func(want int) func() bool {
 			return func() bool {
-				st, err := b.Standing(t.Context(), line, 0)
+				st, err := b.Position(t.Context(), line, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -92,7 +92,7 @@ func (r *Runs) Drive(ctx context.Context, w Work) error {
 	w.Caller.Idle()
 	r.Host.Inherit(w.Run, w.Parent)
 	err := r.begin(ctx, w)
-	for goesOn := true; err == nil && goesOn; {
+	for continues := true; err == nil && continues; {
 		var st driver.State
 		st, err = r.Host.WaitUntil(ctx, w.Run, func(st driver.State) bool {
 			return st.Interrupted || !w.WaitsForPerson
@@ -102,7 +102,7 @@ func (r *Runs) Drive(ctx context.Context, w Work) error {
 		case st.Interrupted:
 			err = r.resume(ctx, w) // its owner died
 		default:
-			goesOn, err = r.settle(ctx, w)
+			continues, err = r.settle(ctx, w)
 		}
 	}
 	if err != nil && ctx.Err() != nil {
@@ -176,7 +176,7 @@ func (r *Runs) resume(ctx context.Context, w Work) error {
 
 // settle reports the usage of a run that has ended or is paused. A run that ended because it used
 // up its share continues if more is available by now.
-func (r *Runs) settle(ctx context.Context, w Work) (goesOn bool, err error) {
+func (r *Runs) settle(ctx context.Context, w Work) (continues bool, err error) {
 	u, err := r.report(ctx, w.Caller, w.Run)
 	if err != nil || u.Short == nil {
 		return false, err

@@ -64,7 +64,7 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 		}
 		q.AgentsText = text
 	}
-	beside, problems, err := q.agents()
+	extra, problems, err := q.agents()
 	if err != nil {
 		return done, nil, err
 	}
@@ -72,7 +72,7 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 	var puts []catalog.Put
 	now, taken := time.Now(), map[string]string{}
 	for _, d := range q.Documents {
-		p, list, err := q.put(ctx, d, beside)
+		p, list, err := q.put(ctx, d, extra)
 		if err != nil {
 			return done, nil, err
 		}
@@ -88,8 +88,8 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 	if problems.HasErrors() {
 		return done, problems, nil
 	}
-	rows := make([]catalog.Row, len(beside))
-	for i, a := range beside {
+	rows := make([]catalog.Row, len(extra))
+	for i, a := range extra {
 		if rows[i], err = agentRow(a); err != nil {
 			return done, nil, err
 		}
@@ -104,22 +104,22 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 }
 
 // put reads one document.
-func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Agent) (catalog.Put, diag.List, error) {
+func (q ApplyRequest) put(ctx context.Context, d Document, extra []workflow.Agent) (catalog.Put, diag.List, error) {
 	p := catalog.Put{File: filepath.Base(d.File), Text: d.Data, Draft: q.Draft, Replace: q.Replace, Expect: q.Expect}
 	if d.File == "" {
 		p.File = ""
 	}
-	w, problems, err := read(ctx, d.File, d.Data, q.LoadOptions, beside)
+	w, problems, err := read(ctx, d.File, d.Data, q.LoadOptions, extra)
 	if err != nil {
 		return p, nil, err
 	}
 	absent := missing(problems)
 	if len(absent) > 0 {
 		for _, id := range absent {
-			beside = append(slices.Clip(beside), workflow.Agent{ID: id})
+			extra = append(slices.Clip(extra), workflow.Agent{ID: id})
 		}
 		gone := problems
-		if w, problems, err = read(ctx, d.File, d.Data, q.LoadOptions, beside); err != nil {
+		if w, problems, err = read(ctx, d.File, d.Data, q.LoadOptions, extra); err != nil {
 			return p, nil, err
 		}
 		for _, was := range gone {

@@ -29,17 +29,17 @@ const (
 
 // callReader reads the files referenced by the steps of one document that run workflows.
 type callReader struct {
-	opts   LoadOptions
-	beside []workflow.Agent
-	left   int
-	list   diag.List
+	opts  LoadOptions
+	extra []workflow.Agent
+	left  int
+	list  diag.List
 }
 
 // called reads the workflows in the files that steps of w, the document in file, name. Paths are
 // relative to the folder of the document that contains them.
-func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (
+func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, extra []workflow.Agent) (
 	diag.List, error) {
-	r := callReader{opts: o, beside: beside, left: maxCalledFiles}
+	r := callReader{opts: o, extra: extra, left: maxCalledFiles}
 	err := r.read(ctx, w, o.Folder, []string{canonicalPath(file)})
 	return r.list, err
 }
@@ -106,7 +106,7 @@ func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow
 	}
 	opts := r.opts
 	opts.Format, opts.Folder, opts.skipFiles = "", filepath.Dir(at), true
-	sub, problems, err := read(ctx, at, data, opts, r.beside)
+	sub, problems, err := read(ctx, at, data, opts, r.extra)
 	if err != nil {
 		return nil, err
 	}

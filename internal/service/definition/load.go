@@ -171,11 +171,11 @@ func similarFile(path string) string {
 // Load reads a document and returns its workflow with every problem found, including warnings. The
 // workflow may run if the list has no errors. The error is for files that cannot be read.
 func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
-	beside, problems, err := opts.agents()
+	extra, problems, err := opts.agents()
 	if err != nil {
 		return nil, nil, err
 	}
-	w, ds, err := read(ctx, file, data, opts, withoutIDs(beside, opts.Agents))
+	w, ds, err := read(ctx, file, data, opts, withoutIDs(extra, opts.Agents))
 	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir), opts.RetiredModels(w)), err
 }
 
@@ -231,7 +231,7 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 }
 
 // read reads a document with agents from outside it, and with those of the catalog after them.
-func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (
+func read(ctx context.Context, file string, data []byte, opts LoadOptions, extra []workflow.Agent) (
 	*workflow.Workflow, diag.List, error) {
 	if opts.Formats == nil {
 		return nil, nil, documents.ErrNone
@@ -242,7 +242,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
 	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format,
 		Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()),
-		MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown,
+		MissingTools: missingTools(opts.Operator, opts.Env), Agents: extra, AllowUnknown: opts.AllowUnknown,
 		MaxNodes: opts.Operator.Limits.DocumentNodes}
 	if err := inflight.From(ctx).Reserve(workBytes(data)); err != nil {
 		return nil, nil, err
@@ -250,14 +250,14 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	w, ds := opts.Formats.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
-		return opts.finish(ctx, w, file, data, ds, beside)
+		return opts.finish(ctx, w, file, data, ds, extra)
 	}
 	more, problems, err := opts.Catalog(ctx, wanted)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(more) > 0 {
-		fo.Agents = slices.Concat(beside, more)
+		fo.Agents = slices.Concat(extra, more)
 		w, ds = opts.Formats.Read(file, data, fo)
 	}
 	for i := range ds {
@@ -273,7 +273,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 			ds[i].Advise(diag.DefineAgent)
 		}
 	}
-	return opts.finish(ctx, w, file, data, append(problems, ds...), beside)
+	return opts.finish(ctx, w, file, data, append(problems, ds...), extra)
 }
 
 // Memory that a document costs at most until its request ends, in bytes: for each byte of its text,
@@ -312,9 +312,9 @@ func workBytes(data []byte) int64 {
 
 // finish reads the files that a document refers to, and adds the problems of its toolsets.
 func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List,
-	beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+	extra []workflow.Agent) (*workflow.Workflow, diag.List, error) {
 	if w != nil && !o.skipFiles && !ds.HasFaults() {
-		problems, err := o.called(ctx, w, file, beside)
+		problems, err := o.called(ctx, w, file, extra)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -30,7 +30,7 @@ func permissionProblems(w *workflow.Workflow, file string, data []byte, known []
 				}
 			}
 		}
-		deniedBelow(f, &problems)
+		warnDeniedSubagents(f, &problems)
 	}
 	return placePermissions(file, data, problems)
 }
@@ -149,9 +149,9 @@ func operatorTools(c *config.Config) []permit.Call {
 	return out
 }
 
-// deniedBelow warns about rules of agents that deny a tool that one of their sub-agents has, at any
+// warnDeniedSubagents warns about rules of agents that deny a tool that one of their sub-agents has, at any
 // depth, unless the sub-agent denies it itself.
-func deniedBelow(w *workflow.Workflow, problems *diag.List) {
+func warnDeniedSubagents(w *workflow.Workflow, problems *diag.List) {
 	for _, a := range w.Agents {
 		if len(a.Permissions) == 0 {
 			continue

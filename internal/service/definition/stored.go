@@ -169,23 +169,23 @@ func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts L
 		return nil, d, nil, err
 	}
 	opts = c.known(opts)
-	beside, problems, err := opts.agents() // the caller's file
+	extra, problems, err := opts.agents() // the caller's file
 	opts.AllowUnknown = true
 	if err != nil {
 		return nil, d, nil, err
 	}
-	w, more, err := c.readStored(ctx, d, opts, withoutIDs(beside, opts.Agents))
+	w, more, err := c.readStored(ctx, d, opts, withoutIDs(extra, opts.Agents))
 	return w, d, slices.Concat(problems, more, opts.RetiredModels(w)), err
 }
 
-func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (
+func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions, extra []workflow.Agent) (
 	*workflow.Workflow, diag.List, error) {
 	file, text := d.File, d.Text
 	if d.rows != nil {
 		file, text = d.lines.File(), d.rows
 	}
 	opts.Format = d.Format
-	w, problems, err := read(ctx, file, text, opts, beside)
+	w, problems, err := read(ctx, file, text, opts, extra)
 	if d.rows != nil {
 		problems = d.lines.Locate(problems)
 	}

@@ -43,9 +43,9 @@ type keyLine struct {
 // Enter implements ratelimit.Line.
 func (k keyLine) Enter(ctx context.Context) (uint64, error) { return k.store.Enter(ctx, k.line) }
 
-// Standing implements ratelimit.Line.
-func (k keyLine) Standing(ctx context.Context, place uint64) (before, all int, err error) {
-	st, err := k.store.Standing(ctx, k.line, place)
+// Position implements ratelimit.Line.
+func (k keyLine) Position(ctx context.Context, place uint64) (before, all int, err error) {
+	st, err := k.store.Position(ctx, k.line, place)
 	return st.Before, st.All, asErrLost(err)
 }
 

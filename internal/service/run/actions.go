@@ -276,7 +276,7 @@ func (s *Runner) Follow(ctx context.Context, run string, take func(*engine.Event
 
 // Drive performs the due work of this process until ctx is done: it recovers interrupted runs of
 // this process's kind, and fires deadlines and reminders (D15, D21).
-func (s *Runner) Drive(ctx context.Context) { s.driver.Tend(ctx) }
+func (s *Runner) Drive(ctx context.Context) { s.driver.Maintain(ctx) }
 
 // IsHung reports whether an owner is alive but has sent no heartbeat for so long that its runs are
 // taken over.

@@ -18,7 +18,7 @@ const MaxQueue = maxQueue
 func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
 	t.Helper()
 	for {
-		st, err := s.store.Standing(context.Background(), journal.Line{Kind: journal.LineSession, Name: session}, 0)
+		st, err := s.store.Position(context.Background(), journal.Line{Kind: journal.LineSession, Name: session}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -233,7 +233,7 @@ func tend(t *testing.T, s *service.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(done)
-		s.Tend(ctx)
+		s.Maintain(ctx)
 	}()
 	return func() {
 		cancel()

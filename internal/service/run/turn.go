@@ -21,7 +21,7 @@ type turn struct {
 // waitBehind waits behind the requests that already wait. If there are none it takes no place: the
 // run may start immediately.
 func (t *turn) waitBehind(ctx context.Context) error {
-	st, err := t.s.store.Standing(ctx, t.line, 0)
+	st, err := t.s.store.Position(ctx, t.line, 0)
 	if err != nil || st.All == 0 {
 		return err
 	}
@@ -41,7 +41,7 @@ func (t *turn) wait(ctx context.Context) error {
 			}
 			t.place = place
 		}
-		st, err := t.s.store.Standing(ctx, t.line, t.place)
+		st, err := t.s.store.Position(ctx, t.line, t.place)
 		switch {
 		case errors.Is(err, journal.ErrNotFound): // it was lost with this process's session
 			t.place = 0

@@ -16,10 +16,10 @@ const defaultRetention = 30 * 24 * time.Hour
 // pruneEvery is how often long-running processes delete old runs.
 const pruneEvery = time.Hour
 
-// Tend performs the background work of a long-running process, until ctx is done: it recovers
+// Maintain performs the background work of a long-running process, until ctx is done: it recovers
 // interrupted runs of this process's kind, fires deadlines and reminders (D15, D21), and deletes
 // runs that are too old (P10).
-func (s *Scheduler) Tend(ctx context.Context) {
+func (s *Scheduler) Maintain(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.pruneHourly(ctx) })
 	s.runs.Drive(ctx)

@@ -58,7 +58,7 @@ func (s *Scheduler) Schedule(ctx context.Context, q Request) error {
 	s.request.Store(&q)
 	defer s.request.Store(nil)
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Tend(ctx) })
+	wg.Go(func() { s.Maintain(ctx) })
 	sc.Run(ctx)
 	wg.Wait()
 	return nil

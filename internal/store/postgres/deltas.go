@@ -45,8 +45,8 @@ type deltas struct {
 
 type ear struct{ heard func(text string) }
 
-// Hear implements journal.Deltas.
-func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
+// Listen implements journal.Deltas.
+func (s *Store) Listen(run string, heard func(text string)) (stop func()) {
 	ch, one := s.changes, &ear{heard}
 	d := &ch.deltas
 	d.mu.Lock()
@@ -111,8 +111,8 @@ func (d *deltas) announce() {
 	}
 }
 
-// IsHeard implements journal.Deltas.
-func (s *Store) IsHeard(run string) bool {
+// HasListener implements journal.Deltas.
+func (s *Store) HasListener(run string) bool {
 	d := &s.changes.deltas
 	if !d.hasListeners.Load() {
 		return false

@@ -18,7 +18,7 @@ const (
 // Release.
 func (p *pending) formerOwner() int64 {
 	switch {
-	case p.Unbegun:
+	case p.NotStarted:
 		return notStarted
 	case p.Status.IsActive() && p.Create == nil:
 		return waiting
@@ -33,12 +33,12 @@ func (s *Store) claim(ctx context.Context, q sqlText, args ...any) ([]journal.He
 		return nil, err
 	}
 	var e entry
-	var isUnbegun bool
+	var isNotStarted bool
 	var found []journal.Head
 	var topics []journal.Topic
-	err = s.execReturning(ctx, q, append([]any{self}, args...), append(e.columns(), &isUnbegun), func() error {
+	err = s.execReturning(ctx, q, append([]any{self}, args...), append(e.columns(), &isNotStarted), func() error {
 		h, err := e.head()
-		h.Interrupted, h.Unbegun = false, isUnbegun // the owner is alive: this process
+		h.Interrupted, h.NotStarted = false, isNotStarted // the owner is alive: this process
 		found, topics = append(found, h), append(topics, journal.OfRun(h.Run))
 		return err
 	})

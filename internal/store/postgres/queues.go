@@ -157,9 +157,9 @@ func (s *Store) enterKey(ctx context.Context, line journal.Line) (int64, error) 
 	return 0, s.fault(ctx, err)
 }
 
-// Standing implements journal.Lines.
-func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (journal.Standing, error) {
-	var st journal.Standing
+// Position implements journal.Lines.
+func (s *Store) Position(ctx context.Context, line journal.Line, place uint64) (journal.Position, error) {
+	var st journal.Position
 	var found bool
 	var err error
 	columns := []any{&st.Before, &st.All, &found}
@@ -172,7 +172,7 @@ func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (
 		err = journal.ErrNotFound
 	}
 	if err != nil {
-		return journal.Standing{}, fmt.Errorf("look at a line: %w", err)
+		return journal.Position{}, fmt.Errorf("look at a line: %w", err)
 	}
 	return st, nil
 }

@@ -129,7 +129,7 @@ func TestEnter_CallerCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !holds(t, func() bool {
-			st, err := other.Standing(t.Context(), line, 0)
+			st, err := other.Position(t.Context(), line, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestEnter_LateCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	places := func() int {
-		st, err := s.Standing(t.Context(), line, 0)
+		st, err := s.Position(t.Context(), line, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func formerOwner(status journal.Status) int64 {
 // Release.
 func (p *pendingAppend) formerOwner() int64 {
 	switch {
-	case p.Unbegun:
+	case p.NotStarted:
 		return notStarted
 	case p.Create != nil:
 		return 0
@@ -59,7 +59,7 @@ func (s *Store) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.
 		if err != nil {
 			return heads, fmt.Errorf("claim runs: %w", err)
 		}
-		h.Unbegun = c.number == notStarted
+		h.NotStarted = c.number == notStarted
 		heads = append(heads, h)
 	}
 	return heads, nil

@@ -143,7 +143,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		}
 		s.changes.hub.Signal(journal.OfRun(run))
 		h, err := s.Head(ctx, run)
-		h.Unbegun = seen.number == notStarted
+		h.NotStarted = seen.number == notStarted
 		return h, err
 	}
 }

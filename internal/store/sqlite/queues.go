@@ -82,13 +82,13 @@ func (s *Store) places(ctx context.Context, line journal.Line) (living, dead []i
 	return living, dead, err
 }
 
-// Standing implements journal.Lines.
-func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (journal.Standing, error) {
+// Position implements journal.Lines.
+func (s *Store) Position(ctx context.Context, line journal.Line, place uint64) (journal.Position, error) {
 	living, _, err := s.places(ctx, line)
 	if err != nil {
-		return journal.Standing{}, fmt.Errorf("look at a line: %w", err)
+		return journal.Position{}, fmt.Errorf("look at a line: %w", err)
 	}
-	st := journal.Standing{All: len(living)}
+	st := journal.Position{All: len(living)}
 	found := place == 0
 	for _, id := range living {
 		switch {
@@ -99,7 +99,7 @@ func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (
 		}
 	}
 	if !found {
-		return journal.Standing{}, fmt.Errorf("look at a line: place %d: %w", place, journal.ErrNotFound)
+		return journal.Position{}, fmt.Errorf("look at a line: place %d: %w", place, journal.ErrNotFound)
 	}
 	return st, nil
 }

@@ -141,7 +141,7 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(activity))
 	defer cancel(nil)
 	defer context.AfterFunc(d.work, func() { cancel(driver.ErrInterrupted) })()
-	defer context.AfterFunc(activity, func() { cancel(d.whyGivenUp(c, id)) })()
+	defer context.AfterFunc(activity, func() { cancel(d.abandonCause(c, id)) })()
 	var cmd engine.Command
 	var r Report
 	if err := c.Look(ctx, func(run *engine.Run, head journal.Head) {
@@ -187,10 +187,10 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	return d.report(r, err)
 }
 
-// whyGivenUp returns the cause with which a call that Temporal abandoned is cancelled:
+// abandonCause returns the cause with which a call that Temporal abandoned is cancelled:
 // ErrInterrupted while the run needs its result, because another worker then makes the call and
 // whatever it started must not be cancelled.
-func (d *Driver) whyGivenUp(c *held.Common, id string) error {
+func (d *Driver) abandonCause(c *held.Common, id string) error {
 	isOpen := true
 	err := c.LookSince(d.work, time.Now(), func(run *engine.Run, _ journal.Head) { isOpen = find(run, id) != nil })
 	if err != nil || isOpen {

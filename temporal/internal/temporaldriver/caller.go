@@ -90,13 +90,13 @@ func (l *caller) Short(detail string) { l.short.Store(&detail) }
 // Record implements driver.Recorder. What was done when the run was interrupted is stored if there
 // is time, so the call's own context does not limit it.
 func (l *caller) Record(note engine.FuncNote) error {
-	return l.tell(func(t *held.Turn) error { return t.Do(note) })
+	return l.apply(func(t *held.Turn) error { return t.Do(note) })
 }
 
 // Use implements driver.Ledger.
 func (l *caller) Use(u engine.CallUse) error {
 	u.ID = l.id
-	return l.tell(func(t *held.Turn) error { return t.Do(u) })
+	return l.apply(func(t *held.Turn) error { return t.Do(u) })
 }
 
 // Begin implements driver.Ledger.
@@ -134,7 +134,7 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	changes := make(chan struct{}, 1)
 	defer l.d.cfg.Store.Subscribe(changes, journal.OfRun(l.run))()
 	for {
-		err := l.tell(fn)
+		err := l.apply(fn)
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
 			l.Short(short.Detail)
 		}
@@ -148,9 +148,9 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	}
 }
 
-// tell applies fn to the run. Further calls that this opens are dispatched immediately.
-// While the store is unavailable, tell waits.
-func (l *caller) tell(fn func(t *held.Turn) error) error {
+// apply applies fn to the run. Further calls that this opens are dispatched immediately.
+// While the store is unavailable, apply waits.
+func (l *caller) apply(fn func(t *held.Turn) error) error {
 	ctx, stop := l.d.storeContext(l.ctx)
 	defer stop()
 	return l.d.retryStore(l.ctx, func() error {

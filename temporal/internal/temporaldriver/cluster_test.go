@@ -148,7 +148,7 @@ func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporald
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		d.Tend(ctx)
+		d.Maintain(ctx)
 	}()
 	t.Cleanup(func() {
 		p.Kill()

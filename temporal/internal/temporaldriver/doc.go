@@ -16,7 +16,7 @@
 //  4. A run that rests without a timer, or has ended, has no workflow. An answer is appended by the
 //     process that receives it, and a signal starts the workflow again (request.go).
 //  5. Lost messages are recovered: signals from the notices of the store, workflows by a sweep
-//     (upkeep.go).
+//     (maintenance.go).
 //
 // Invariants: a result is in the journal before Temporal learns of it; a call that has a result is
 // never repeated; a workflow that is lost, reset or terminated by hand is started again and finds

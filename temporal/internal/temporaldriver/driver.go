@@ -45,7 +45,7 @@ type Driver struct {
 	// goroutine does it.
 	unsent  map[string]bool
 	sending bool
-	keeping bool // upkeep runs until Close
+	keeping bool // the maintenance runs until Close
 	// failing is set if the last signal failed, so that the failure is logged once.
 	failing bool
 }

@@ -176,8 +176,8 @@ func stories() map[string]story {
 	}
 }
 
-// tell plays a story on a driver and returns the events.
-func (s story) tell(t *testing.T, d driver.Driver, events func(run string) []engine.Event) []engine.Event {
+// play plays a story on a driver and returns the events.
+func (s story) play(t *testing.T, d driver.Driver, events func(run string) []engine.Event) []engine.Event {
 	t.Helper()
 	run, err := d.Start(t.Context(), driver.Spec{Run: "r", Workflow: s.flow, Input: quoted("call read")})
 	if err != nil {
@@ -234,14 +234,14 @@ func TestEqualJournals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := s.tell(t, d, func(run string) []engine.Event { return reader.Events(t, run) })
+			want := s.play(t, d, func(run string) []engine.Event { return reader.Events(t, run) })
 			if err := d.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 			world = s.world()
 			c := memoryCluster(t)
 			p := c.process(t, drivertest.Options{World: world}, temporaldriver.Queues())
-			got := s.tell(t, p, func(run string) []engine.Event { return c.Events(t, run) })
+			got := s.play(t, p, func(run string) []engine.Event { return c.Events(t, run) })
 			if diff, err := sim.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("embedded - temporal +: %v\n%s", err, diff)
 			}
@@ -356,7 +356,7 @@ func (c *cluster) worlds(t *testing.T) (*temporaldriver.Driver, *worlds) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		d.Tend(ctx)
+		d.Maintain(ctx)
 	}()
 	t.Cleanup(func() {
 		if err := d.Close(context.Background()); err != nil {

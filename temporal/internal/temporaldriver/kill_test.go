@@ -156,7 +156,7 @@ func beWorker(text string) error {
 		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin)) // waits for the end of input
 		cancel()
 	}()
-	d.Tend(ctx)
+	d.Maintain(ctx)
 	return d.Close(context.Background())
 }
 

@@ -61,9 +61,9 @@ func BenchmarkRuns(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tending, stop := context.WithCancel(b.Context())
+	maintaining, stop := context.WithCancel(b.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { d.Tend(tending) })
+	wg.Go(func() { d.Maintain(maintaining) })
 	defer func() {
 		stop()
 		_ = d.Close(context.Background())

@@ -25,7 +25,7 @@ const (
 // returns immediately; if Temporal does not respond, the signal is retried until it does.
 func (d *Driver) signal(run string) {
 	if d.takesCalls() {
-		d.startUpkeep()
+		d.startMaintenance()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

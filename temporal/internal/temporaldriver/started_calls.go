@@ -63,7 +63,7 @@ func (l *caller) noteBegin(ctx context.Context, kit *driver.RunResources, cmd *e
 		switch {
 		case note.Call != cmd.ID, q.ID == l.begun:
 		case note.By == own.By: // a previous try whose response was lost
-			l.takeBack(store, q.ID)
+			l.withdraw(store, q.ID)
 		default:
 			l.clearBegun(store)
 			l.begun = q.ID
@@ -98,11 +98,11 @@ func noteOf(q journal.Request) (b begun) {
 // begun.
 func (l *caller) clearBegun(ctx context.Context) {
 	if l.begun != 0 {
-		l.takeBack(ctx, l.begun)
+		l.withdraw(ctx, l.begun)
 	}
 }
 
-func (l *caller) takeBack(ctx context.Context, note uint64) {
+func (l *caller) withdraw(ctx context.Context, note uint64) {
 	if err := l.d.cfg.Store.Settle(ctx, note, []byte("{}")); err != nil && !errors.Is(err, journal.ErrNotFound) {
 		l.d.cfg.Logger.Warn("cannot take back the note that a call was begun", "run", l.run, "call", l.id, "err", err)
 	}

@@ -3,7 +3,7 @@ import {Link} from 'wouter'
 import {isMac} from '../shell/keys.ts'
 import {Button, IconButton} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {isBegun} from './begun.ts'
+import {isUnstored} from './unstored.ts'
 import type {Checking} from './check.ts'
 import styles from './EditHead.module.css'
 import type {Session, State} from './session.ts'
@@ -44,7 +44,7 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
         ? 'A document with errors is not stored: correct them first. This browser keeps it'
         : ''
   const {draft} = state.stored.definition
-  const isNew = isBegun(state.stored)
+  const isNew = isUnstored(state.stored)
   return (
     <header className={styles.head}>
       <div className={styles.name}>

@@ -6,9 +6,9 @@ import {may} from '../api/session.ts'
 import {useSession} from '../shell/session.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {begun} from './begun.ts'
+import {unstored} from './unstored.ts'
 import {Editor} from './Editor.tsx'
-import {begunIn} from './local_draft.ts'
+import {unstoredIn} from './local_draft.ts'
 import {readStored} from './stored.ts'
 
 // EditPage loads a workflow once and opens it: later changes of other clients are shown when
@@ -26,9 +26,9 @@ export default function EditPage({id}: {id: string}) {
     refetchOnReconnect: false,
   })
   const title = <Line>{id}</Line>
-  const [isKept] = useState(() => begunIn(who.namespace).includes(id))
+  const [isKept] = useState(() => unstoredIn(who.namespace).includes(id))
   const absent = got.error instanceof ApiError && got.error.status === 404
-  const [first] = useState(() => begun(id))
+  const [first] = useState(() => unstored(id))
   if (absent && mayEdit && isKept) return <Editor id={id} stored={first} />
   if (got.error) {
     return (

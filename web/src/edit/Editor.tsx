@@ -10,7 +10,7 @@ import {useKeys} from '../shell/keys.ts'
 import {useSession as useSignedIn} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Loading} from '../ui/parts.tsx'
-import {isBegun} from './begun.ts'
+import {isUnstored} from './unstored.ts'
 import {Conflict} from './Conflict.tsx'
 import type {Problem} from './check.ts'
 import {DrawingPane} from './DrawingPane.tsx'
@@ -37,7 +37,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
   const {session, state, model} = useSession(who.namespace, id, stored)
-  const isNew = isBegun(state.stored)
+  const isNew = isUnstored(state.stored)
   const own = `/workflows/${encodeURIComponent(id)}/edit`
   const search = useSearch()
   const asked = useBranch(own, search)

@@ -58,8 +58,8 @@ export const localDrafts = (namespace: string, id: string, storage: () => Storag
   }
 }
 
-// begunIn lists the ids of workflows of which nothing is stored, and whose text the browser keeps.
-export function begunIn(
+// unstoredIn lists the ids of workflows of which nothing is stored, and whose text the browser keeps.
+export function unstoredIn(
   namespace: string,
   storage: () => Pick<globalThis.Storage, 'getItem' | 'key' | 'length'> = () => localStorage,
 ): string[] {

@@ -1,6 +1,6 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {ApiError, type Problem} from '../api/client.ts'
-import {begun} from './begun.ts'
+import {unstored} from './unstored.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {type Ports, Session} from './session.ts'
@@ -331,7 +331,7 @@ describe('a workflow of which nothing is stored', () => {
 
   it('is opened with the text that the browser keeps, and stored when it can be', async () => {
     const {ports, stores} = first()
-    const session = new Session(new DocumentModel('workflow: ['), begun('letter'), ports)
+    const session = new Session(new DocumentModel('workflow: ['), unstored('letter'), ports)
     const leave = session.open()
     expect(session.state).toMatchObject({dirty: true, unsaved: true, found: null, conflict: null})
     leave()
@@ -348,7 +348,7 @@ describe('a workflow of which nothing is stored', () => {
 
   it('shows both texts where another client took the id first', async () => {
     const {ports} = first()
-    const session = new Session(new DocumentModel('workflow: ['), begun('letter'), {
+    const session = new Session(new DocumentModel('workflow: ['), unstored('letter'), {
       ...ports,
       store: async () => {
         throw conflict()

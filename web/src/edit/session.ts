@@ -1,4 +1,4 @@
-import {isBegun} from './begun.ts'
+import {isUnstored} from './unstored.ts'
 import type {LocalDraft, LocalDrafts} from './local_draft.ts'
 import type {DocumentModel} from './model.ts'
 import {isConflict, isCurrent, type Stored} from './stored.ts'
@@ -55,7 +55,7 @@ export class Session {
     private readonly ports: Ports,
   ) {
     const found = ports.drafts.read()
-    const isOwn = found !== null && isBegun(stored) && found.text === model.text
+    const isOwn = found !== null && isUnstored(stored) && found.text === model.text
     if (isOwn) this.#keptAt = found.at
     const differs = found !== null && found.text !== stored.text && !isOwn
     if (found && found.text === stored.text) ports.drafts.drop()

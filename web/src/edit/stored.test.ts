@@ -1,5 +1,5 @@
 import {describe, expect, it, vi} from 'vitest'
-import {begun} from './begun.ts'
+import {unstored} from './unstored.ts'
 import {isConflict, readStored, storeDraft} from './stored.ts'
 
 // The client captures fetch when it is created.
@@ -95,9 +95,9 @@ describe('the first version', () => {
         {status: 201, headers: {ETag: '"1"'}},
       )
     }
-    expect(await storeDraft(begun('a'), 'text')).toMatchObject({etag: '"1"', text: 'text'})
+    expect(await storeDraft(unstored('a'), 'text')).toMatchObject({etag: '"1"', text: 'text'})
     expect(asked).toEqual([['POST', '/api/v1/workflows', {id: 'a', document: 'text', draft: true}]])
-    const again = await storeDraft(begun('a'), 'text').catch((err: unknown) => err)
+    const again = await storeDraft(unstored('a'), 'text').catch((err: unknown) => err)
     expect(isConflict(again)).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import {type Format, formats} from '../lib/formats.ts'
-import {isBegun} from './begun.ts'
+import {isUnstored} from './unstored.ts'
 
 type Definition = Schemas['Definition']
 
@@ -58,7 +58,7 @@ export async function readStored(id: string, mayEdit = true, signal?: AbortSigna
 // nothing is stored, it creates the workflow.
 export function storeDraft(was: Stored, text: string): Promise<Stored> {
   const {id} = was.definition
-  if (isBegun(was)) return storedOf(client.POST('/api/v1/workflows', {body: {id, document: text, draft: true}}))
+  if (isUnstored(was)) return storedOf(client.POST('/api/v1/workflows', {body: {id, document: text, draft: true}}))
   return storedOf(
     client.PUT('/api/v1/workflows/{id}', {
       params: {path: {id}, header: {'If-Match': was.etag}},

@@ -1,6 +1,6 @@
 import {useCallback, useEffect, useState, useSyncExternalStore} from 'react'
 import {guardLeaving} from '../shell/leave.ts'
-import {isBegun} from './begun.ts'
+import {isUnstored} from './unstored.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {Session, type State} from './session.ts'
@@ -15,7 +15,7 @@ export function useSession(
   const [session] = useState(
     () =>
       new Session(
-        new DocumentModel((isBegun(stored) && localDrafts(namespace, id).read()?.text) || stored.text),
+        new DocumentModel((isUnstored(stored) && localDrafts(namespace, id).read()?.text) || stored.text),
         stored,
         {
           read: () => readStored(id),

@@ -127,10 +127,10 @@ describe('a run that is followed', () => {
     const again = sending(2)
     const {source, stop} = await followed(s.answer, again.answer)
     await s.send(message(created), message(started), piece(0, 'Once '), piece(5, 'upon '))
-    expect(source.get().saying.get('1.1')).toBe('Once upon ')
+    expect(source.get().streamed.get('1.1')).toBe('Once upon ')
     await s.cut()
     await again.send(piece(0, 'Once '), piece(5, 'upon '), piece(10, 'a time'))
-    expect(source.get().saying.get('1.1')).toBe('Once upon a time')
+    expect(source.get().streamed.get('1.1')).toBe('Once upon a time')
     stop()
   })
   it('is drawn at once where nothing came for a while, and then no oftener than its drawing allows', async () => {

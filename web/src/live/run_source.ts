@@ -4,14 +4,14 @@ import {parse} from '../lib/exact.ts'
 import {Fold} from '../run/project.ts'
 import type {Definition, RunEvent, RunView} from '../run/types.ts'
 import {type Notice, onNotice} from './feed.ts'
-import {type Piece, Saying} from './saying.ts'
+import {type Piece, StreamedText} from './streamed_text.ts'
 import {holdSlot} from './slots.ts'
 
 export type LiveRun = {
   view: RunView
   events: readonly RunEvent[]
-  // saying holds the model output in progress, by call.
-  saying: ReadonlyMap<string, string>
+  // streamed holds the model output in progress, by call.
+  streamed: ReadonlyMap<string, string>
   state: StreamState | 'polling'
   // loaded reports whether everything that was recorded when the page opened has arrived.
   loaded: boolean
@@ -40,7 +40,7 @@ const soonest = 10
 export class RunSource {
   private readonly fold: Fold
   private events: RunEvent[] = []
-  private readonly saying = new Saying()
+  private readonly streamed = new StreamedText()
   private state: LiveRun['state'] = 'connecting'
   private loaded = false
   // recorded is the number of the last event when the stream started.
@@ -200,19 +200,19 @@ export class RunSource {
     this.events.push(e)
     this.fold.add(e)
     if (this.recorded > 0 && e.seq >= this.recorded) this.loaded = true
-    if (e.type === 'model.replied' || e.type === 'model.failed') this.saying.drop(String(e.data.call))
+    if (e.type === 'model.replied' || e.type === 'model.failed') this.streamed.drop(String(e.data.call))
   }
 
   private say(kind: string, data: string): void {
     const d = JSON.parse(data) as Piece & {data?: Piece}
     const piece = d.data ?? d
-    if (kind === 'model.reset') this.saying.drop(piece.call ?? '')
-    else this.saying.add(piece)
+    if (kind === 'model.reset') this.streamed.drop(piece.call ?? '')
+    else this.streamed.add(piece)
   }
 
   private snapshot(): LiveRun {
     const {state, loaded, refused} = this
-    return {view: this.fold.view(), events: [...this.events], saying: this.saying.texts(), state, loaded, refused}
+    return {view: this.fold.view(), events: [...this.events], streamed: this.streamed.texts(), state, loaded, refused}
   }
 
   // plan schedules one update for all events that arrive at the same time.

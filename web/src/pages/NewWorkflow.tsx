@@ -2,7 +2,7 @@ import {useMutation} from '@tanstack/react-query'
 import {type Dispatch, type FormEvent, type SetStateAction, useEffect, useRef, useState} from 'react'
 import {Link, useLocation} from 'wouter'
 import {ApiError, ask, client} from '../api/client.ts'
-import {canBeID, type Kept, keepBegun, ownID} from '../edit/begun.ts'
+import {canBeID, type Kept, keepUnstored, ownID} from '../edit/unstored.ts'
 import {localDrafts} from '../edit/local_draft.ts'
 import {textOf} from '../lib/files.ts'
 import {useSession} from '../shell/session.ts'
@@ -130,7 +130,7 @@ function Correct({id, document}: {id: string; document: string}) {
   }, [])
   const to = `/workflows/${encodeURIComponent(id)}/edit`
   const open = () => {
-    const now = keepBegun(localDrafts(namespace, id), document, new Date())
+    const now = keepUnstored(localDrafts(namespace, id), document, new Date())
     setKept(now)
     if (now === 'kept') go(to)
   }

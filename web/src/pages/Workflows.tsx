@@ -7,7 +7,7 @@ import {ago} from '../lib/format.ts'
 import {useSession} from '../shell/session.ts'
 import {Button, Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {Begun} from './Begun.tsx'
+import {Unstored} from './Unstored.tsx'
 import styles from './Inbox.module.css'
 import {LabelFilter, Labels} from './Labels.tsx'
 import {NewWorkflow} from './NewWorkflow.tsx'
@@ -44,7 +44,7 @@ export function WorkflowsPage() {
         )
       }
     >
-      {may(who, 'edit') && <Begun />}
+      {may(who, 'edit') && <Unstored />}
       {(label || all.some(w => Object.keys(w.labels).length > 0)) && (
         <LabelFilter label={label} set={l => go(hrefOf(l))} />
       )}

@@ -11,13 +11,13 @@ type Props = {
   input: unknown
   system: string
   run: string
-  saying: ReadonlyMap<string, string>
+  streamed: ReadonlyMap<string, string>
   agents: Map<string, {id: string; name?: string; system?: string}>
 }
 
 // Calls shows the calls of a step in sequence: a model call with its request and its reply, a tool
 // call with its arguments and result.
-export function Calls({calls, input, system, run, saying, agents}: Props) {
+export function Calls({calls, input, system, run, streamed, agents}: Props) {
   const firstModel = calls.find(c => c.kind === 'model' && c.frame === 0)
   return (
     <ol className={styles.calls}>
@@ -55,7 +55,7 @@ export function Calls({calls, input, system, run, saying, agents}: Props) {
                 <div className={styles.said} aria-live="off">
                   <span className={styles.role}>reply</span>
                   <div className={styles.live}>
-                    <Text>{`${saying.get(c.call) ?? ''}▌`}</Text>
+                    <Text>{`${streamed.get(c.call) ?? ''}▌`}</Text>
                   </div>
                 </div>
               )}

@@ -23,7 +23,7 @@ export function ConversationTab({
   place: Place
   definition: Definition | null
 }) {
-  const turns = useMemo(() => conversationOf(live.events, live.saying), [live.events, live.saying])
+  const turns = useMemo(() => conversationOf(live.events, live.streamed), [live.events, live.streamed])
   const names = useMemo(() => new Map((definition?.agents ?? []).map(a => [a.id, a.name || a.id])), [definition])
   const [shown, setShown] = useState(page)
   if (turns.length === 0) return <Empty title="No agent has spoken yet" />

@@ -143,7 +143,7 @@ export function StepPanel({live, step, place, definition}: Props) {
             input={step.input}
             system={system}
             run={live.view.id}
-            saying={live.saying}
+            streamed={live.streamed}
             agents={agents}
           />
         </>

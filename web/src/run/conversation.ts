@@ -23,9 +23,9 @@ export type Turn = {
 
 type Step = {node: string; iteration: number; agent: string}
 
-// conversationOf returns the conversation of a run. saying is the model output in progress, by
+// conversationOf returns the conversation of a run. streamed is the model output in progress, by
 // call.
-export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<string, string>): Turn[] {
+export function conversationOf(events: readonly RunEvent[], streamed: ReadonlyMap<string, string>): Turn[] {
   const turns: Turn[] = []
   const steps = new Map<number, Step>()
   const frames = new Map<string, {agent: string; depth: number}>()
@@ -127,7 +127,7 @@ export function conversationOf(events: readonly RunEvent[], saying: ReadonlyMap<
   }
   for (const [call, {turn, e}] of open) {
     if (!turn && e.type === 'model.called' && steps.get(e.step ?? 0)?.agent && !e.data.compaction)
-      turns.push(turnOf(e, 'reply', {id: `live ${call}`, text: saying.get(call) ?? '', open: true}))
+      turns.push(turnOf(e, 'reply', {id: `live ${call}`, text: streamed.get(call) ?? '', open: true}))
   }
   return turns
 }

@@ -23,7 +23,7 @@ const recordOf = (part: string): Record => records.find(([f]) => f.includes(part
 const liveOf = (r: Record) => ({
   view: project(r.run, r.definition, r.events),
   events: r.events,
-  saying: new Map<string, string>(),
+  streamed: new Map<string, string>(),
   state: 'done' as const,
   loaded: true,
   refused: null,

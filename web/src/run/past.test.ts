@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../../internal/project/testdata/run
 const liveOf = (id: string, def: Definition | null, events: RunEvent[]): LiveRun => ({
   view: project(id, def, events),
   events,
-  saying: new Map(),
+  streamed: new Map(),
   state: 'done',
   loaded: true,
   refused: null,

@@ -29,6 +29,6 @@ export class Past {
       this.folded = 0
     }
     while (this.folded < after) this.fold.add(live.events[this.folded++]!)
-    return {...live, past: last, events: live.events.slice(0, after), saying: new Map(), view: this.fold.view()}
+    return {...live, past: last, events: live.events.slice(0, after), streamed: new Map(), view: this.fold.view()}
   }
 }

@@ -7,7 +7,7 @@ import {Line} from '../ui/Text.tsx'
 import {Budget} from './Budget.tsx'
 import styles from './Decide.module.css'
 import type {WaitFacts} from './facts.ts'
-import {Held} from './Held.tsx'
+import {ToolApproval} from './ToolApproval.tsx'
 
 // AnswerBody is the body of a request that answers a wait.
 export type AnswerBody = {decision?: string; input?: unknown; note?: string; arguments?: unknown}
@@ -38,7 +38,7 @@ export function AnswerForm(p: FormProps) {
       </Budget>
     )
   }
-  if (wait.tool && wait.kind === 'approval') return <Held {...p} />
+  if (wait.tool && wait.kind === 'approval') return <ToolApproval {...p} />
   if (facts.lost) return <Outcome {...p} />
   const schema = wait.schema as {type?: string} | undefined
   if (wait.kind !== 'approval' && schema?.type === 'object') {

@@ -24,39 +24,39 @@ const (
 	startAgain = time.Second
 )
 
-// Tend implements driver.Upkeep.
-func (d *Driver) Tend(ctx context.Context) {
-	d.startUpkeep()
-	d.Driver.Tend(ctx)
+// Maintain implements driver.Maintainer.
+func (d *Driver) Maintain(ctx context.Context) {
+	d.startMaintenance()
+	d.Driver.Maintain(ctx)
 }
 
-// Work implements driver.Upkeep.
+// Work implements driver.Maintainer.
 func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
-	d.startUpkeep()
+	d.startMaintenance()
 	d.Driver.Work(ctx, mine)
 }
 
-// TakeAnswers implements driver.Upkeep.
+// TakeAnswers implements driver.Maintainer.
 func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
-	d.startUpkeep()
+	d.startMaintenance()
 	return d.Driver.TakeAnswers(ctx, mine)
 }
 
-// startUpkeep starts upkeep if it is not running.
-func (d *Driver) startUpkeep() {
+// startMaintenance starts the maintenance if it is not running.
+func (d *Driver) startMaintenance() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.keeping && !d.closed {
 		d.keeping = true
-		d.wg.Go(func() { d.upkeep(d.work) })
+		d.wg.Go(func() { d.maintain(d.work) })
 	}
 }
 
 // takesCalls reports whether this process executes calls.
 func (d *Driver) takesCalls() bool { return len(d.cfg.Queues) > 0 || d.cfg.Functions != "" }
 
-// upkeep accepts calls, and recovers what was lost on the way to Temporal, until ctx is done.
-func (d *Driver) upkeep(ctx context.Context) {
+// maintain accepts calls, and recovers what was lost on the way to Temporal, until ctx is done.
+func (d *Driver) maintain(ctx context.Context) {
 	for told := false; ; {
 		err := d.startWorkers()
 		if err == nil || ctx.Err() != nil {

@@ -1,8 +1,8 @@
 import {expect, it} from 'vitest'
-import {gap, type Piece, Saying} from './saying.ts'
+import {gap, type Piece, StreamedText} from './streamed_text.ts'
 
 const said = (...pieces: Piece[]) => {
-  const s = new Saying()
+  const s = new StreamedText()
   for (const p of pieces) s.add({call: '1.1', attempt: 1, ...p})
   return s.texts().get('1.1')
 }

@@ -2,9 +2,9 @@ import {isRecord} from '../lib/record.ts'
 import type {LocalDrafts} from './local_draft.ts'
 import type {Stored} from './stored.ts'
 
-// begun is a workflow of which nothing is stored yet: the server does not store text with errors,
-// so the browser keeps it until it has none.
-export const begun = (id: string): Stored => ({
+// unstored returns a workflow of which nothing is stored: the server does not store text with
+// errors, so the browser keeps it until it has none.
+export const unstored = (id: string): Stored => ({
   text: '',
   etag: '',
   definition: {
@@ -25,8 +25,8 @@ export const begun = (id: string): Stored => ({
   },
 })
 
-// isBegun reports whether nothing of a workflow is stored.
-export const isBegun = (s: Stored): boolean => s.etag === '' && s.definition.version === null
+// isUnstored reports whether nothing of a workflow is stored.
+export const isUnstored = (s: Stored): boolean => s.etag === '' && s.definition.version === null
 
 // ownID returns the id that a text specifies at its top level, as far as it can be read if the text
 // has errors, or '' if there is none.
@@ -48,9 +48,9 @@ export const canBeID = (id: string): boolean =>
 
 export type Kept = 'kept' | 'taken' | 'full'
 
-// keepBegun keeps the first text of a workflow in the browser. The result is taken if the browser
+// keepUnstored keeps the first text of a workflow in the browser. The result is taken if the browser
 // keeps another text under that id, which is not overwritten, and full if the text cannot be kept.
-export function keepBegun(drafts: LocalDrafts, text: string, now: Date): Kept {
+export function keepUnstored(drafts: LocalDrafts, text: string, now: Date): Kept {
   const other = drafts.read()
   if (other !== null && other.text !== text) return 'taken'
   return other !== null || drafts.keep({text, etag: '', version: null, at: now.toISOString()}) ? 'kept' : 'full'

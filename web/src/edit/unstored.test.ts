@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {begun, canBeID, isBegun, keepBegun, ownID} from './begun.ts'
-import {begunIn, localDrafts} from './local_draft.ts'
+import {unstored, canBeID, isUnstored, keepUnstored, ownID} from './unstored.ts'
+import {unstoredIn, localDrafts} from './local_draft.ts'
 
 const storage = (full = false) => {
   const kept = new Map<string, string>()
@@ -20,28 +20,28 @@ const storage = (full = false) => {
 
 const now = new Date('2026-11-28T12:00:00Z')
 
-describe('a workflow that is begun', () => {
+describe('a workflow that is not stored', () => {
   it('is told from one that is stored', () => {
-    expect(isBegun(begun('letter'))).toBe(true)
-    const {definition} = begun('letter')
-    expect(isBegun({...begun('letter'), etag: '"1"'})).toBe(false)
-    expect(isBegun({...begun('letter'), definition: {...definition, version: 1}})).toBe(false)
+    expect(isUnstored(unstored('letter'))).toBe(true)
+    const {definition} = unstored('letter')
+    expect(isUnstored({...unstored('letter'), etag: '"1"'})).toBe(false)
+    expect(isUnstored({...unstored('letter'), definition: {...definition, version: 1}})).toBe(false)
   })
 
   it('is kept by the browser, and listed until it is dropped', () => {
     const s = storage()
     const drafts = (id: string, namespace = 'default') => localDrafts(namespace, id, () => s)
-    expect(keepBegun(drafts('letter'), 'workflow: [', now)).toBe('kept')
-    expect(keepBegun(drafts('a:b'), 'x', now)).toBe('kept')
-    expect(keepBegun(drafts('other', 'team'), 'x', now)).toBe('kept')
+    expect(keepUnstored(drafts('letter'), 'workflow: [', now)).toBe('kept')
+    expect(keepUnstored(drafts('a:b'), 'x', now)).toBe('kept')
+    expect(keepUnstored(drafts('other', 'team'), 'x', now)).toBe('kept')
     drafts('stored').keep({text: 'y', etag: '"1"', version: 1, at: now.toISOString()})
     s.setItem('theme', 'dark')
     s.setItem('hocket-draft:default:bad', '{')
-    expect(begunIn('default', () => s)).toEqual(['a:b', 'letter'])
+    expect(unstoredIn('default', () => s)).toEqual(['a:b', 'letter'])
     drafts('letter').drop()
-    expect(begunIn('default', () => s)).toEqual(['a:b'])
+    expect(unstoredIn('default', () => s)).toEqual(['a:b'])
     expect(
-      begunIn('default', () => {
+      unstoredIn('default', () => {
         throw new Error('no storage')
       }),
     ).toEqual([])
@@ -51,11 +51,11 @@ describe('a workflow that is begun', () => {
     const s = storage()
     const drafts = localDrafts('default', 'letter', () => s)
     drafts.keep({text: 'typed before', etag: '"1"', version: 1, at: now.toISOString()})
-    expect(keepBegun(drafts, 'new', now)).toBe('taken')
+    expect(keepUnstored(drafts, 'new', now)).toBe('taken')
     expect(drafts.read()?.text).toBe('typed before')
-    expect(keepBegun(drafts, 'typed before', now)).toBe('kept')
+    expect(keepUnstored(drafts, 'typed before', now)).toBe('kept')
     expect(
-      keepBegun(
+      keepUnstored(
         localDrafts('default', 'letter', () => storage(true)),
         'new',
         now,

@@ -6,9 +6,9 @@ import {Arguments} from './Arguments.tsx'
 import styles from './Decide.module.css'
 import {type Draft, draftOf, readDraft} from './draft.ts'
 
-// Held decides about a tool call: it shows the real arguments, which can be changed if the
+// ToolApproval decides about a tool call: it shows the real arguments, which can be changed if the
 // permissions allow it, and the buttons.
-export function Held({wait, off, send, children}: FormProps) {
+export function ToolApproval({wait, off, send, children}: FormProps) {
   const [draft, setDraft] = useState<Draft | null>(null)
   const [shown, setShown] = useState(false)
   const read = useMemo(

@@ -2,7 +2,7 @@
 // attempt's text before it.
 export type Piece = {call?: string; attempt?: number; offset?: number; text?: string}
 
-type Said = {attempt: number; text: string; bytes: number}
+type Attempt = {attempt: number; text: string; bytes: number}
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -10,10 +10,10 @@ const decoder = new TextDecoder()
 // gap replaces missing pieces.
 export const gap = ' … '
 
-// Saying collects the model output in progress, by call. After a connection broke, pieces of a call
+// StreamedText collects the model output in progress, by call. After a connection broke, pieces of a call
 // may be repeated or missing.
-export class Saying {
-  readonly #calls = new Map<string, Said>()
+export class StreamedText {
+  readonly #calls = new Map<string, Attempt>()
 
   add({call = '', attempt = 1, offset = 0, text = ''}: Piece): void {
     const before = this.#calls.get(call)

@@ -1,23 +1,23 @@
 import {useRef, useState} from 'react'
 import {Link} from 'wouter'
-import {begunIn, localDrafts} from '../edit/local_draft.ts'
+import {unstoredIn, localDrafts} from '../edit/local_draft.ts'
 import {useSession} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './Inbox.module.css'
 
-// Begun lists the workflows that were created in this browser and of which the server stores
+// Unstored lists the workflows that were created in this browser and of which the server stores
 // nothing, because their text has errors.
-export function Begun() {
+export function Unstored() {
   const {namespace} = useSession()
-  const [ids, setIDs] = useState(() => begunIn(namespace))
+  const [ids, setIDs] = useState(() => unstoredIn(namespace))
   const [gone, setGone] = useState<string | null>(null)
   const list = useRef<HTMLElement>(null)
   if (ids.length === 0) return null
   return (
-    <section ref={list} tabIndex={-1} className={styles.begun} aria-label="Begun in this browser">
-      <h2>Begun in this browser, not stored</h2>
+    <section ref={list} tabIndex={-1} className={styles.unstored} aria-label="Only in this browser">
+      <h2>Only in this browser</h2>
       <ul className={styles.list}>
         {ids.map(id => (
           <li key={id}>
@@ -47,7 +47,7 @@ export function Begun() {
                 // after its last item.
                 const next =
                   ids.length > 1 ? list.current : list.current?.closest('main')?.querySelector<HTMLElement>('button')
-                setIDs(begunIn(namespace))
+                setIDs(unstoredIn(namespace))
                 setGone(null)
                 requestAnimationFrame(() => next?.focus())
               }}
