@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,16 @@ type Config struct {
 	// Maintain is called in its own goroutine for each opened service, including the default one, and
 	// must return when ctx is done. All namespaces are then opened without a request, on start and
 	// whenever a new one is found, so that their interrupted runs and schedules continue. If nil,
-	// services are not tended.
+	// services are not maintained.
 	Maintain func(ctx context.Context, name string, s *service.Service)
+	// Idle returns until when a namespace has no work: no run that is not over, no schedule that is
+	// due, no notification to send. A time that is not in the future means that it has some. A
+	// namespace in a file that has no work and was not used for IdleAfter is closed, with its files,
+	// until it is used or another process changes its store; at the returned time, and every hour,
+	// it is opened for its background work. Nil means that namespaces stay open. IdleAfter 0 means
+	// DefaultIdleAfter.
+	Idle      func(ctx context.Context, name string, s *service.Service) (until time.Time)
+	IdleAfter time.Duration
 }
 
 // Set is the services of all namespaces of a process. It is safe for concurrent use.
@@ -49,18 +58,29 @@ type Set struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	opened map[string]*entry
-	done   chan struct{} // closed when Close is done
-	err    error         // result of Close
+	mu      sync.Mutex
+	closed  bool
+	opened  map[string]*entry
+	resting map[string]rest // closed because they were idle
+	done    chan struct{}   // closed when Close is done
+	err     error           // result of Close
 }
 
-// entry is a namespace whose service is open, or is being opened.
+// entry is a namespace whose service is open, or is being opened or closed.
 type entry struct {
-	ready   chan struct{} // closed when one of the other fields is set
+	at      store.Locator
+	ready   chan struct{} // closed when service or err is set
 	service *service.Service
 	err     error
+	// stop ends the background work, for which maintained waits.
+	stop       context.CancelFunc
+	maintained sync.WaitGroup
+	// The other fields are guarded by Set.mu. users is the number of contexts that keep it open, used
+	// the time at which the last of them ended. gone is nil unless it is being closed because it is
+	// idle, and is closed when that is done.
+	users int
+	used  time.Time
+	gone  chan struct{}
 }
 
 // Open opens the default store and, if Config.Maintain is set, starts maintaining all namespaces. The
@@ -74,9 +94,11 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	if cfg.Service.Logger == nil {
 		cfg.Service.Logger = slog.New(slog.DiscardHandler)
 	}
+	cfg.IdleAfter = cmp.Or(cfg.IdleAfter, DefaultIdleAfter)
 	log := slog.New(cfg.Service.Keeper.Handler(cfg.Service.Logger.Handler()))
 	cfg.Service.Shared = service.Share(cfg.Service)
-	s := &Set{cfg: cfg, log: log, opened: map[string]*entry{}, done: make(chan struct{})}
+	s := &Set{cfg: cfg, log: log, opened: map[string]*entry{}, resting: map[string]rest{},
+		done: make(chan struct{})}
 	if cfg.Service.Telemetry != nil {
 		s.tenants = telemetry.Among(cfg.Service.Telemetry.Exporter)
 	}
@@ -87,11 +109,11 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.home = first.Home()
 	e := &entry{ready: make(chan struct{}), service: first}
-	close(e.ready)
 	s.opened[access.DefaultNamespace] = e
-	s.startBackground(access.DefaultNamespace, first)
+	s.startBackground(access.DefaultNamespace, e)
+	close(e.ready)
 	if cfg.Maintain != nil {
-		s.wg.Go(s.openAll)
+		s.wg.Go(s.watch)
 	}
 	return s, nil
 }
@@ -119,39 +141,57 @@ func (s *Set) DB() string { return s.home.Locator().String() }
 func (s *Set) Names(ctx context.Context) ([]string, error) { return s.home.Access.Namespaces(ctx) }
 
 // Service returns the service of a namespace, and opens it if necessary. The service belongs to the
-// Set. A failed opening is retried by the next call.
+// Set, and may be used until ctx is done: after that, it may be closed (Config.Idle). A failed
+// opening is retried by the next call.
 //
 // Errors: *access.InvalidError for an invalid name, access.ErrNoNamespace, ErrClosed, ctx's error
 // while another call opens it; and those of service.Open.
 func (s *Set) Service(ctx context.Context, name string) (*service.Service, error) {
-	e := s.find(name)
-	if e == nil {
-		at, err := s.known(ctx, name)
-		if err != nil {
-			return nil, err
+	for {
+		e, gone := s.find(ctx, name)
+		if gone != nil {
+			select {
+			case <-gone:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
 		}
-		if e = s.begin(name, at); e == nil {
-			return nil, ErrClosed
+		if e == nil {
+			at, err := s.known(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if e = s.begin(ctx, name, at); e == nil {
+				continue
+			}
 		}
-	}
-	select {
-	case <-e.ready:
-		return e.service, e.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		select {
+		case <-e.ready:
+			return e.service, e.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
-// find returns the entry of a namespace that is already open, or nil.
-func (s *Set) find(name string) *entry {
+// find returns the entry of a namespace that is open or being opened, which ctx then keeps open, or
+// nil. While it is being closed, find returns what is closed at the end.
+func (s *Set) find(ctx context.Context, name string) (e *entry, gone <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		e := &entry{ready: make(chan struct{}), err: ErrClosed}
+	e = s.opened[name]
+	switch {
+	case s.closed:
+		e = &entry{ready: make(chan struct{}), err: ErrClosed}
 		close(e.ready)
-		return e
+	case e == nil:
+	case e.gone != nil:
+		return nil, e.gone
+	default:
+		s.use(ctx, e)
 	}
-	return s.opened[name]
+	return e, nil
 }
 
 // known returns the location of the store of an existing namespace.
@@ -170,19 +210,18 @@ func (s *Set) known(ctx context.Context, name string) (store.Locator, error) {
 	return at, nil
 }
 
-// begin opens a namespace in a goroutine, unless another call has already started to. It returns
-// nil if the Set is closed.
-func (s *Set) begin(name string, at store.Locator) *entry {
+// begin opens a namespace in a goroutine. ctx keeps it open. It returns nil if another call has
+// already started to, or if the Set is closed.
+func (s *Set) begin(ctx context.Context, name string, at store.Locator) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.opened[name] != nil {
 		return nil
 	}
-	if e := s.opened[name]; e != nil {
-		return e
-	}
-	e := &entry{ready: make(chan struct{})}
+	e := &entry{at: at, ready: make(chan struct{})}
 	s.opened[name] = e
+	s.use(ctx, e)
+	delete(s.resting, name)
 	s.wg.Go(func() {
 		defer close(e.ready)
 		if e.service, e.err = service.Open(s.ctx, s.config(name, at)); e.err != nil {
@@ -192,27 +231,33 @@ func (s *Set) begin(name string, at store.Locator) *entry {
 			s.mu.Unlock()
 			return
 		}
-		s.startBackground(name, e.service)
+		s.startBackground(name, e)
 	})
 	return e
 }
 
 // startBackground prepares a service and starts its background work. The caller must be counted by
 // wg, or precede any Close.
-func (s *Set) startBackground(name string, of *service.Service) {
+func (s *Set) startBackground(name string, e *entry) {
 	if s.cfg.Prepare != nil {
-		s.cfg.Prepare(s.ctx, name, of)
+		s.cfg.Prepare(s.ctx, name, e.service)
 	}
-	if s.cfg.Maintain != nil {
-		s.wg.Go(func() { s.cfg.Maintain(s.ctx, name, of) })
+	ctx, stop := context.WithCancel(s.ctx)
+	if e.stop = stop; s.cfg.Maintain == nil {
+		return
 	}
+	e.maintained.Add(1)
+	s.wg.Go(func() {
+		defer e.maintained.Done()
+		s.cfg.Maintain(ctx, name, e.service)
+	})
 }
 
-// openAll opens namespaces until the Set is closed. A failure to open one is logged once per
-// reason, and does not hold up the other namespaces.
-func (s *Set) openAll() {
+// watch opens namespaces, and closes idle ones, until the Set is closed. A failure to open one is
+// logged once per reason, and does not hold up the other namespaces.
+func (s *Set) watch() {
 	told := map[string]string{}
-	tick := time.NewTicker(scanInterval)
+	tick := time.NewTicker(min(scanInterval, s.cfg.IdleAfter))
 	defer tick.Stop()
 	for {
 		names, err := s.Names(s.ctx)
@@ -220,18 +265,29 @@ func (s *Set) openAll() {
 			s.log.Warn("cannot list namespaces", "err", err)
 		}
 		for _, name := range names {
-			_, err := s.Service(s.ctx, name)
-			if err != nil && s.ctx.Err() == nil && told[name] != err.Error() {
+			if !s.mustOpen(name) {
+				continue
+			}
+			if err := s.openOne(name); err != nil && s.ctx.Err() == nil && told[name] != err.Error() {
 				told[name] = err.Error()
 				s.log.Error("cannot open namespace", "namespace", name, "err", err)
 			}
 		}
+		s.closeIdle()
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
 			return
 		}
 	}
+}
+
+// openOne opens a namespace for its background work.
+func (s *Set) openOne(name string) error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	_, err := s.Service(ctx, name)
+	return err
 }
 
 // Drain stops all services from starting calls of runs, and returns when none is in progress, or
@@ -250,7 +306,7 @@ func (s *Set) Drain(ctx context.Context) {
 	wg.Wait()
 }
 
-// Close ends the tending, interrupts the runs that the services execute, so that they can be
+// Close ends the background work, interrupts the runs that the services execute, so that they can be
 // resumed, and closes the services. Later calls of Service fail with ErrClosed; a second Close
 // waits for the first and returns its error.
 func (s *Set) Close() error {

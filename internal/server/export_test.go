@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
@@ -62,3 +63,8 @@ func ClientOf(trusted []string, r *http.Request) (string, error) {
 
 // WhyNotWritable returns what strangers learn if the store cannot be written for a reason.
 func WhyNotWritable(cause error) string { return whyNotReady(&notWritableError{cause}) }
+
+// IdleFor returns how long a namespace has no work.
+func (s *Server) IdleFor(ctx context.Context, name string, svc *service.Service) time.Duration {
+	return time.Until(s.idleUntil(ctx, name, svc))
+}

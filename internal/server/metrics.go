@@ -181,9 +181,9 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	c.collectCalls(ctx, names, out)
 	for _, name := range names {
-		svc, err := c.namespaces.Service(ctx, name)
-		if err != nil {
-			continue // the namespace opener logs the reason
+		svc := c.namespaces.Awake(ctx, name)
+		if svc == nil {
+			continue // nothing happens in it, or the namespace opener logs why it cannot be opened
 		}
 		c.collectStore(ctx, name, svc, out)
 		for _, m := range svc.Metrics(ctx) {

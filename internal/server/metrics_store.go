@@ -27,8 +27,8 @@ func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, n int64, labels ...
 // collectCalls collects the calls of the process: all namespaces share its slots and rate limits.
 func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<- prometheus.Metric) {
 	for _, name := range names {
-		svc, err := c.namespaces.Service(ctx, name)
-		if err != nil {
+		svc := c.namespaces.Awake(ctx, name)
+		if svc == nil {
 			continue // another namespace reports the same
 		}
 		active, slot, rate := svc.Calls()
@@ -41,7 +41,7 @@ func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<-
 
 // collectStore collects the contents of the store of a namespace.
 func (c runMetrics) collectStore(ctx context.Context, name string, svc *service.Service, out chan<- prometheus.Metric) {
-	pending, dead, err := c.hooks.Backlog(ctx, name)
+	pending, dead, err := c.hooks.Backlog(ctx, name, svc)
 	if err != nil {
 		c.log.Warn("cannot count notifications", "namespace", name, "err", err)
 	} else {

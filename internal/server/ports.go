@@ -25,9 +25,12 @@ type Tokens interface {
 type Namespaces interface {
 	// Names returns all namespaces.
 	Names(ctx context.Context) ([]string, error)
-	// Service returns the service of a namespace, and opens it if necessary. It returns
-	// access.ErrNoNamespace, or another error that says why the service cannot be used.
+	// Service returns the service of a namespace, and opens it if necessary. It may be used until
+	// ctx is done. It returns access.ErrNoNamespace, or another error that says why the service
+	// cannot be used.
 	Service(ctx context.Context, namespace string) (*service.Service, error)
+	// Awake is Service for a namespace that is open; it returns nil otherwise.
+	Awake(ctx context.Context, namespace string) *service.Service
 	// DB returns the name of the store.
 	DB() string
 	// Drain stops starting calls of runs, and returns when none is in progress or ctx is done.

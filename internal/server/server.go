@@ -111,7 +111,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if carrier != nil {
 		_ = carrier.Prepare(ctx) // Watch logs it, and readyz reports it
 	}
-	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Maintain: s.runNamespace})
+	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare,
+		Maintain: s.runNamespace, Idle: s.idleUntil})
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +153,10 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	started, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for _, n := range names { // opening a namespace continues its interrupted runs
-		if _, err := s.namespaces.Service(ctx, n); err != nil {
+		if _, err := s.namespaces.Service(started, n); err != nil {
 			s.log.Error("cannot open namespace", "namespace", n, "err", err)
 		}
 	}

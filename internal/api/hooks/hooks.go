@@ -62,8 +62,8 @@ func (h *Hooks) count(what, result string) {
 
 // Backlog returns how many notifications of a namespace are to be sent, and how many were given up
 // on.
-func (h *Hooks) Backlog(ctx context.Context, namespace string) (pending, dead int, err error) {
-	sp, err := h.space(ctx, namespace)
+func (h *Hooks) Backlog(ctx context.Context, namespace string, s *service.Service) (pending, dead int, err error) {
+	sp, err := h.spaceOf(namespace, s)
 	if err != nil {
 		return 0, 0, err
 	}
