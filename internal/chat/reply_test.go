@@ -21,6 +21,27 @@ func TestJSONIn(t *testing.T) {
 		{"not JSON inside", "```json\n{ok: true}\n```", ""},
 		{"prose", "the answer is {\"ok\": true}", ""},
 		{"empty", "", ""},
+		{"after thoughts", "<think>maybe {\"a\": 1}</think>\n{\"a\": 3}", `{"a": 3}`},
+		{"fenced after thoughts", "<think>hm</think>\nHere:\n```json\n3\n```\nDone.", "3"},
+		{"a draft in thoughts", "<think>\n```json\n1\n```\n</think>\n3", "3"},
+		{"fences in and after thoughts", "<think>\n```json\n1\n```\n</think>\n```json\n3\n```", "3"},
+		{"several blocks", "<think>1</think>\n\n<think>2</think> 3", "3"},
+		{"nested blocks", "<think>a <think>1</think> 2</think>3", "3"},
+		{"the end mark alone", "hm\n```\n1\n```\n</think>\n\n3", "3"},
+		{"the begin mark alone", "<think>\n{\"a\": 3}", `{"a": 3}`},
+		{"thoughts without end", "<think>\nmaybe\n```json\n1\n```\n", ""},
+		{"thoughts alone", "<think>1</think>", ""},
+		{"prose after thoughts", "hm ```\n1\n``` </think> I cannot say", ""},
+		{"empty thoughts", "<think>\n\n</think>\n\n3", "3"},
+		{"an end mark in the answer", "<think>a</think>{\"html\": \"</think>\"}", `{"html": "</think>"}`},
+		{"an end mark in the fenced answer", "<think>a</think>\n```\n\"</think>\"\n```", `"</think>"`},
+		{"an answer with marks alone", `"<think>1</think>2"`, `"<think>1</think>2"`},
+		{"thinking", "<thinking>1</thinking>3", "3"},
+		{"reasoning", "<reasoning>1</reasoning>3", "3"},
+		{"thought", "<thought>1</thought>3", "3"},
+		{"Mistral", "[THINK]1[/THINK]3", "3"},
+		{"Seed", "<seed:think>1</seed:think>3", "3"},
+		{"harmony", "<|channel|>analysis<|message|>1<|end|><|start|>assistant<|channel|>final<|message|>3", "3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +56,7 @@ func TestJSONIn(t *testing.T) {
 func FuzzJSONIn(f *testing.F) {
 	f.Add("```json\n{}\n```")
 	f.Add("a ```\n1\n``` b ```")
+	f.Add("<think>1</think>[THINK]2[/THINK]</think>```\n3\n```")
 	f.Fuzz(func(t *testing.T, text string) {
 		if v, ok := chat.JSONIn(text); ok && !json.Valid(v) {
 			t.Fatalf("%q gives %q", text, v)
