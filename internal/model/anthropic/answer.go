@@ -1,8 +1,11 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -14,16 +17,19 @@ import (
 
 // answer accumulates the response.
 type answer struct {
+	// turn makes ids of tool calls unique in the conversation if a server sends none.
+	turn int
 	// schemaTool is the tool whose arguments are the reply, "" for none.
 	schemaTool string
 	blocks     []*pending
-	usage      *chat.Usage
-	model, id  string
-	stop       sdk.StopReason
-	detail     string
-	done       bool
-	sources    adapter.Sources
-	list       string // the text of sources, once complete
+	// counts is the usage in the terms of the API, in which input does not include the cache.
+	counts    *chat.Usage
+	model, id string
+	stop      sdk.StopReason
+	detail    string
+	done      bool
+	sources   adapter.Sources
+	list      string // the text of sources, once complete
 }
 
 // pending is a content block that may still receive chunks.
@@ -32,6 +38,7 @@ type pending struct {
 	kind                string
 	id, name            string
 	text, args          strings.Builder
+	input               string // its arguments if they were sent with its start
 	thinking, signature strings.Builder
 	redacted            string
 	raw                 string // the block as received
@@ -44,31 +51,50 @@ func (a *answer) add(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
 	switch e.Type {
 	case "message_start":
 		a.model, a.id = e.Message.Model, e.Message.ID
-		a.setUsage(e.Message.Usage)
+		a.addUsage(totals(e.Message.Usage))
 	case "content_block_start":
 		a.start(e, onDelta)
 	case "content_block_delta":
-		if b := a.block(e.Index); b != nil {
-			a.delta(b, e.Delta, onDelta)
-		}
+		a.delta(a.block(e), e.Delta, onDelta)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			a.stop = e.Delta.StopReason
 		}
 		a.detail = e.Delta.StopDetails.Explanation
-		a.updateUsage(e.Usage)
+		a.addUsage(e.Usage)
 	case "message_stop":
 		a.done = true
 	}
 }
 
-func (a *answer) block(index int64) *pending {
-	for _, b := range a.blocks {
-		if b.index == index {
+// deltaKinds are the kinds of blocks that have chunks of a type.
+var deltaKinds = map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking",
+	"input_json_delta": "tool_use"}
+
+// block returns the block to which a chunk belongs: the last one with the chunk's index. If its
+// kind differs, or no block has that index, the server does not number blocks as the API does: the
+// chunk continues the last tool call, or begins a text.
+func (a *answer) block(e sdk.MessageStreamEventUnion) *pending {
+	kind := deltaKinds[e.Delta.Type]
+	var last *pending
+	for _, b := range slices.Backward(a.blocks) {
+		if known := b.kind == "text" || b.kind == "thinking" || b.kind == "tool_use"; b.index == e.Index &&
+			(b.kind == kind || !known || kind == "") {
 			return b
 		}
+		if b.kind == kind && last == nil {
+			last = b
+		}
 	}
-	return nil
+	switch {
+	case last != nil && e.Delta.Type != "text_delta" && e.Delta.Type != "thinking_delta":
+		return last
+	case kind == "tool_use":
+		return &pending{} // without a start, it has no name
+	}
+	b := &pending{index: e.Index, kind: kind}
+	a.blocks = append(a.blocks, b)
+	return b
 }
 
 func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
@@ -82,13 +108,13 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 	b.signature.WriteString(cb.Signature)
 	a.numberCall(b)
 	if input, err := json.Marshal(cb.Input); err == nil && cb.Input != nil && string(input) != "{}" {
-		b.args.Write(input)
+		b.input = string(input)
 	}
 	a.blocks = append(a.blocks, b)
 	switch {
 	case b.kind == "tool_use" && !b.isSchemaTool:
 		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, ID: b.id, Name: b.name,
-			Arguments: b.args.String()}})
+			Arguments: b.input}})
 	case cb.Text != "":
 		onDelta(model.Delta{Text: cb.Text})
 	}
@@ -129,7 +155,7 @@ func (a *answer) delta(b *pending, d sdk.MessageStreamEventUnionDelta, onDelta f
 // addWhole processes a response received as one value.
 func (a *answer) addWhole(m sdk.Message) {
 	a.model, a.id, a.stop, a.detail, a.done = m.Model, m.ID, m.StopReason, m.StopDetails.Explanation, true
-	a.setUsage(m.Usage)
+	a.addUsage(totals(m.Usage))
 	for i, cb := range m.Content {
 		b := &pending{index: int64(i), kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data, raw: cb.RawJSON()}
 		for i := range cb.Citations {
@@ -144,37 +170,38 @@ func (a *answer) addWhole(m sdk.Message) {
 	}
 }
 
-// setUsage counts cache reads and cache writes as input, as chat.Usage requires.
-func (a *answer) setUsage(u sdk.Usage) {
+// totals returns the usage at the start of a response in the form of that at its end.
+func totals(u sdk.Usage) (t sdk.MessageDeltaUsage) {
+	t.InputTokens, t.OutputTokens = u.InputTokens, u.OutputTokens
+	t.CacheReadInputTokens, t.CacheCreationInputTokens = u.CacheReadInputTokens, u.CacheCreationInputTokens
+	t.OutputTokensDetails.ThinkingTokens = u.OutputTokensDetails.ThinkingTokens
+	t.JSON.InputTokens, t.JSON.OutputTokens = u.JSON.InputTokens, u.JSON.OutputTokens
+	return t
+}
+
+// addUsage adds a report of usage. The counts of input are often missing in the last one.
+func (a *answer) addUsage(u sdk.MessageDeltaUsage) {
 	if !u.JSON.InputTokens.Valid() && !u.JSON.OutputTokens.Valid() {
 		return
 	}
-	a.usage = &chat.Usage{
-		InputTokens:     u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens,
+	a.counts = adapter.LaterUsage(a.counts, chat.Usage{
+		InputTokens:     u.InputTokens,
 		OutputTokens:    u.OutputTokens,
 		CachedTokens:    u.CacheReadInputTokens,
 		ReasoningTokens: u.OutputTokensDetails.ThinkingTokens,
 
 		CacheWriteTokens: u.CacheCreationInputTokens,
-	}
+	})
 }
 
-// updateUsage applies the final totals; the input totals are often missing there.
-func (a *answer) updateUsage(u sdk.MessageDeltaUsage) {
-	if !u.JSON.OutputTokens.Valid() {
-		return
+// usage counts cache reads and cache writes as input, as chat.Usage requires.
+func (a *answer) usage() *chat.Usage {
+	if a.counts == nil {
+		return nil
 	}
-	if a.usage == nil {
-		a.usage = &chat.Usage{}
-	}
-	a.usage.OutputTokens = u.OutputTokens
-	if u.JSON.InputTokens.Valid() && u.InputTokens > 0 {
-		a.usage.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
-		a.usage.CachedTokens, a.usage.CacheWriteTokens = u.CacheReadInputTokens, u.CacheCreationInputTokens
-	}
-	if u.OutputTokensDetails.ThinkingTokens > 0 {
-		a.usage.ReasoningTokens = u.OutputTokensDetails.ThinkingTokens
-	}
+	u := *a.counts
+	u.InputTokens += u.CachedTokens + u.CacheWriteTokens
+	return &u
 }
 
 // problem returns the reason why a is not a Reply, or nil if it is one. The API's "refusal" is its
@@ -185,6 +212,9 @@ func (a *answer) problem() error {
 	}
 	if a.stop == "" {
 		return adapter.UnexpectedEnd()
+	}
+	if _, err := adapter.Stop(string(a.stop), a.detail); err != nil {
+		return err
 	}
 	if a.stop == sdk.StopReasonPauseTurn {
 		return &model.Error{Kind: model.KindServer,
@@ -205,8 +235,12 @@ func (a *answer) finalUsage() *chat.Usage {
 	if a.stop == "" {
 		return nil
 	}
-	return a.usage
+	return a.usage()
 }
+
+// arguments returns the arguments of a tool call. If a server sends them with the start of the block
+// and in chunks, the chunks count.
+func (b *pending) arguments() string { return cmp.Or(b.args.String(), b.input) }
 
 // toolBlock returns the block of a tool that the API calls itself, with the arguments received in
 // chunks.
@@ -215,7 +249,7 @@ func (b *pending) toolBlock() json.RawMessage {
 	if json.Unmarshal([]byte(b.raw), &fields) != nil {
 		return json.RawMessage("{}") // it was parsed before
 	}
-	fields["input"] = adapter.ArgumentsObject(adapter.Arguments(b.args.String()))
+	fields["input"] = adapter.ArgumentsObject(adapter.Arguments(b.arguments()))
 	raw, err := json.Marshal(fields)
 	if err != nil {
 		return json.RawMessage("{}") // it was decoded from JSON
@@ -224,7 +258,7 @@ func (b *pending) toolBlock() json.RawMessage {
 }
 
 func (a *answer) reply() model.Reply {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd,
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage(), StopReason: model.StopEnd,
 		Model: a.model, ID: a.id}
 	var text, reasoning strings.Builder
 	var layout []block
@@ -250,7 +284,7 @@ func (a *answer) reply() model.Reply {
 			layout = append(layout, block{Found: json.RawMessage(b.raw)})
 			keeps = true
 		case b.isSchemaTool:
-			answer := string(adapter.Arguments(b.args.String()))
+			answer := string(adapter.Arguments(b.arguments()))
 			text.Reset()
 			text.WriteString(answer)
 			layout = []block{{Text: len(answer)}}
@@ -259,7 +293,7 @@ func (a *answer) reply() model.Reply {
 			i := len(r.Message.ToolCalls)
 			layout = append(layout, block{Call: &i})
 			r.Message.ToolCalls = append(r.Message.ToolCalls,
-				chat.ToolCall{ID: b.id, Name: b.name, Arguments: adapter.Arguments(b.args.String())})
+				chat.ToolCall{ID: cmp.Or(b.id, fmt.Sprintf("call_%d_%d", a.turn, i)), Name: b.name, Arguments: adapter.Arguments(b.arguments())})
 		}
 	}
 	if a.list != "" {
@@ -273,9 +307,10 @@ func (a *answer) reply() model.Reply {
 			r.Message.Extra = raw
 		}
 	}
+	stop, _ := adapter.Stop(string(a.stop), "") // problem returned its error
 	switch {
-	case a.stop == sdk.StopReasonMaxTokens || a.stop == sdk.StopReasonModelContextWindowExceeded:
-		r.StopReason = model.StopLength
+	case stop == model.StopLength:
+		r.StopReason = stop
 	case len(r.Message.ToolCalls) > 0:
 		r.StopReason = model.StopToolCalls
 	}

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	}
 
 	body := bufio.NewReader(resp.Body)
-	a := answer{schemaTool: schemaTool(req)}
+	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
 	if adapter.IsJSON(resp.Header) {
 		err = a.readWhole(body)
 	} else {
@@ -115,16 +116,15 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 		if err != nil {
 			return err
 		}
+		if failed := adapter.Told(event.Data); failed != nil {
+			return failed
+		}
+		if event.Name == "error" {
+			return adapter.StreamError(event.Data)
+		}
 		var e sdk.MessageStreamEventUnion
 		if err := json.Unmarshal(event.Data, &e); err != nil {
 			return fmt.Errorf("event of the stream: %w", err)
-		}
-		if e.Type == "error" || event.Name == "error" {
-			var told struct {
-				Error json.RawMessage `json:"error"`
-			}
-			_ = json.Unmarshal(event.Data, &told) // it is JSON
-			return adapter.StreamError(told.Error)
 		}
 		a.add(e, onDelta)
 		if a.done {
@@ -140,18 +140,15 @@ func (a *answer) readWhole(r io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if failed := adapter.Told(raw); failed != nil {
+		return failed
+	}
 	var m sdk.Message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
 	if m.Type != "message" {
-		var told struct {
-			Error json.RawMessage `json:"error"`
-		}
-		if json.Unmarshal(raw, &told) == nil && len(told.Error) > 0 {
-			return adapter.StreamError(told.Error)
-		}
-		return errors.New("not a message")
+		return cmp.Or(adapter.ToldApart(raw), errors.New("not a message"))
 	}
 	a.addWhole(m)
 	return nil

@@ -36,12 +36,12 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 		a.model, a.id = chunk.ModelVersion, chunk.ResponseID
 	}
 	if u := chunk.UsageMetadata; u != nil {
-		a.usage = &chat.Usage{
+		a.usage = adapter.LaterUsage(a.usage, chat.Usage{
 			InputTokens:     int64(u.PromptTokenCount) + int64(u.ToolUsePromptTokenCount),
 			OutputTokens:    int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
 			CachedTokens:    int64(u.CachedContentTokenCount),
 			ReasoningTokens: int64(u.ThoughtsTokenCount),
-		}
+		})
 	}
 	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" {
 		a.blocked = strings.TrimSpace(string(f.BlockReason) + " " + f.BlockReasonMessage)
@@ -129,13 +129,12 @@ func (a *answer) problem() error {
 		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
 		genai.FinishReasonImageRecitation:
 		return adapter.Filtered(strings.TrimSpace(string(a.finish) + " " + a.detail))
-	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall,
-		genai.FinishReasonTooManyToolCalls,
-		genai.FinishReasonOther, genai.FinishReasonLanguage:
-		return &model.Error{Kind: model.KindServer,
-			Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
+	case genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+		return nil
 	}
-	return nil
+	// MALFORMED_FUNCTION_CALL, TOO_MANY_TOOL_CALLS, OTHER and those of later versions of the API
+	return &model.Error{Kind: model.KindServer,
+		Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
 }
 
 // finalUsage returns the usage of a response that is complete or was withheld; earlier chunks are
@@ -160,7 +159,7 @@ func (a *answer) reply() model.Reply {
 		r.Message.Extra = extraOf(a.signature)
 	}
 	switch {
-	case a.finish == genai.FinishReasonMaxTokens:
+	case a.finish == genai.FinishReasonMaxTokens || a.finish == genai.FinishReasonContinuation:
 		r.StopReason = model.StopLength
 	case len(a.calls) > 0:
 		r.StopReason = model.StopToolCalls

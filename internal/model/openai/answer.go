@@ -1,10 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -24,16 +26,12 @@ type answer struct {
 	usage                    *chat.Usage
 	model, id                string
 	finish                   string
-	done                     bool
-	chunks, choices          int
-	sources                  adapter.Sources
-}
-
-// pendingCall is a tool call that may still receive chunks.
-type pendingCall struct {
-	index    int64 // its index as sent by the server
-	id, name string
-	args     strings.Builder
+	// failed is a failure reported inside of a choice, and apart one that may be reported instead
+	// of choices.
+	failed, apart   error
+	done            bool
+	chunks, choices int
+	sources         adapter.Sources
 }
 
 // add processes one chunk.
@@ -43,7 +41,11 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		a.model, a.id = chunk.Model, chunk.ID
 	}
 	if chunk.JSON.Usage.Valid() {
-		a.setUsage(chunk.Usage)
+		a.addUsage(chunk.Usage)
+	}
+	a.addGroq(raw(chunk.JSON.ExtraFields, "x_groq"))
+	if len(chunk.Choices) == 0 {
+		a.apart = cmp.Or(adapter.ToldApart([]byte(chunk.RawJSON())), a.apart)
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
@@ -51,10 +53,10 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		}
 		a.choices++
 		d := choice.Delta
-		if d.Content != "" {
-			a.text.WriteString(d.Content)
-			onDelta(model.Delta{Text: d.Content})
+		if message := raw(choice.JSON.ExtraFields, "message"); message != nil && !choice.JSON.Delta.Valid() {
+			a.failed = cmp.Or(json.Unmarshal(message, &d), a.failed) // the whole answer as one event
 		}
+		a.addContent(d.Content, d.JSON.Content, onDelta)
 		if r := reasoningOf(d.JSON.ExtraFields); r != "" {
 			a.reasoning.WriteString(r)
 			onDelta(model.Delta{Reasoning: r})
@@ -64,50 +66,41 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		for _, piece := range d.ToolCalls {
 			a.addCall(piece, onDelta)
 		}
-		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
-		}
+		a.end(choice.FinishReason, choice.JSON.ExtraFields)
 	}
 }
 
-// addCall processes a chunk of a tool call. Chunks belong together if they have the same index; a
-// server that numbers every call 0 is recognized by a second id.
-func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
-	at := -1
-	for i, c := range a.calls {
-		if c.index == piece.Index && (piece.ID == "" || c.id == "" || c.id == piece.ID) {
-			at = i
-		}
+// end processes the end of a choice: its finish reason and the fields that the SDK does not have.
+func (a *answer) end(finish string, extra map[string]respjson.Field) {
+	a.finish = cmp.Or(finish, a.finish)
+	var u sdk.CompletionUsage
+	if usage := raw(extra, "usage"); usage != nil && json.Unmarshal(usage, &u) == nil {
+		a.addUsage(u) // Moonshot
 	}
-	if at < 0 {
-		a.calls = append(a.calls, &pendingCall{index: piece.Index})
-		at = len(a.calls) - 1
+	if told := raw(extra, "error"); told != nil {
+		a.failed = cmp.Or(a.failed, adapter.Told([]byte(`{"error":`+string(told)+`}`)))
 	}
-	c := a.calls[at]
-	if piece.ID != "" {
-		c.id = piece.ID
+	// OpenRouter may report stop although the model's provider failed.
+	var native string
+	if f := raw(extra, "native_finish_reason"); f != nil && json.Unmarshal(f, &native) == nil {
+		_, failed := adapter.Stop(native, "")
+		a.failed = cmp.Or(a.failed, failed)
 	}
-	if piece.Function.Name != "" {
-		c.name = piece.Function.Name
-	}
-	c.args.WriteString(piece.Function.Arguments)
-	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{
-		Index: at, ID: piece.ID, Name: piece.Function.Name, Arguments: piece.Function.Arguments,
-	}})
 }
 
 // addWhole processes a response received as one value.
 func (a *answer) addWhole(c sdk.ChatCompletion) {
 	a.model, a.id, a.done = c.Model, c.ID, true
 	if c.JSON.Usage.Valid() {
-		a.setUsage(c.Usage)
+		a.addUsage(c.Usage)
 	}
 	if a.choices = len(c.Choices); a.choices == 0 {
+		a.apart = adapter.ToldApart([]byte(c.RawJSON()))
 		return
 	}
 	choice := c.Choices[0]
-	a.finish = choice.FinishReason
-	a.text.WriteString(choice.Message.Content)
+	a.end(choice.FinishReason, choice.JSON.ExtraFields)
+	a.addContent(choice.Message.Content, choice.Message.JSON.Content, func(model.Delta) {})
 	a.refusal.WriteString(choice.Message.Refusal)
 	for _, n := range choice.Message.Annotations {
 		a.sources.Add(n.URLCitation.Title, n.URLCitation.URL)
@@ -139,20 +132,17 @@ func (a *answer) cite(onDelta func(model.Delta)) {
 	}
 }
 
-func (a *answer) setUsage(u sdk.CompletionUsage) {
-	a.usage = &chat.Usage{
-		InputTokens:     u.PromptTokens,
-		OutputTokens:    u.CompletionTokens,
-		CachedTokens:    u.PromptTokensDetails.CachedTokens,
-		ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens,
-	}
-}
-
 // problem returns the reason why a is not a Reply, or nil if it is one. A response is complete if
 // it says so, with a finish reason or the end mark.
 func (a *answer) problem(contentType string) error {
-	if a.finish == "content_filter" {
-		return adapter.Filtered(a.refusal.String())
+	if a.failed != nil {
+		return a.failed
+	}
+	if _, err := adapter.Stop(a.finish, a.refusal.String()); err != nil {
+		return err
+	}
+	if a.apart != nil && (a.choices == 0 || a.finish == "" && !a.done) {
+		return a.apart
 	}
 	if a.finish == "" && !a.done {
 		if a.chunks == 0 && contentType != "" && !strings.HasPrefix(strings.ToLower(contentType), "text/event-stream") {
@@ -186,15 +176,16 @@ func (a *answer) reply() model.Reply {
 	}
 	for i, c := range a.calls {
 		id := c.id
-		if id == "" {
+		if id == "" || slices.ContainsFunc(r.Message.ToolCalls, func(o chat.ToolCall) bool { return o.ID == id }) {
 			id = fmt.Sprintf("call_%d_%d", a.turn, i)
 		}
 		r.Message.ToolCalls = append(r.Message.ToolCalls,
 			chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())})
 	}
+	stop, _ := adapter.Stop(a.finish, "") // problem returned its error
 	switch {
-	case a.finish == "length":
-		r.StopReason = model.StopLength
+	case stop == model.StopLength:
+		r.StopReason = stop
 	case len(a.calls) > 0:
 		r.StopReason = model.StopToolCalls
 	case a.refusal.Len() > 0:
@@ -211,8 +202,7 @@ func (a *answer) reply() model.Reply {
 func reasoningOf(extra map[string]respjson.Field) string {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		if f, ok := extra[name]; ok {
-			var text string
-			if json.Unmarshal([]byte(f.Raw()), &text) == nil && text != "" {
+			if text := textIn([]byte(f.Raw())); text != "" {
 				return text
 			}
 		}

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,8 +141,11 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 			a.done = true
 			return nil
 		}
-		if failed := eventError(event.Data); failed != nil {
+		if failed := adapter.Told(event.Data); failed != nil {
 			return failed
+		}
+		if event.Name == "error" {
+			return adapter.StreamError(event.Data)
 		}
 		var parsed sdk.ChatCompletionChunk
 		if err := json.Unmarshal(event.Data, &parsed); err != nil {
@@ -154,28 +156,13 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 	return nil
 }
 
-// eventError returns an error sent in place of a response, or nil if there is none. Most events do
-// not even contain the word "error".
-func eventError(data []byte) error {
-	if !bytes.Contains(data, []byte(`"error"`)) {
-		return nil
-	}
-	var e struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(data, &e) == nil && len(e.Error) > 0 && string(e.Error) != "null" {
-		return adapter.StreamError(e.Error)
-	}
-	return nil
-}
-
 // readWhole reads a response that is one JSON value.
 func (a *answer) readWhole(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
-	if failed := eventError(raw); failed != nil {
+	if failed := adapter.Told(raw); failed != nil {
 		return failed
 	}
 	var parsed sdk.ChatCompletion

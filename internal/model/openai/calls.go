@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// pendingCall is a tool call that may still receive chunks.
+type pendingCall struct {
+	index    int64 // its index as sent by the server, noIndex if none was sent
+	id, name string
+	args     strings.Builder
+}
+
+const noIndex = -1
+
+// complete reports whether c has all of its arguments: JSON cannot continue after an object.
+func (c *pendingCall) complete() bool {
+	args := c.args.String()
+	return strings.HasSuffix(strings.TrimSpace(args), "}") && json.Valid([]byte(args))
+}
+
+// addCall processes a chunk of a tool call.
+func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
+	args := piece.Function.Arguments
+	at := a.callOf(piece)
+	if at < 0 {
+		index := piece.Index
+		if !piece.JSON.Index.Valid() {
+			index = noIndex
+		}
+		a.calls = append(a.calls, &pendingCall{index: index})
+		at = len(a.calls) - 1
+	}
+	c := a.calls[at]
+	if c.id == "" {
+		c.id = piece.ID
+	}
+	if piece.Function.Name != "" {
+		c.name = piece.Function.Name
+	}
+	switch {
+	case args == "":
+	case c.args.String() == "{}": // some servers begin every call so
+		c.args.Reset()
+	case piece.ID != "" && args == c.args.String() && c.complete():
+		args = "" // the whole call again, at the end of the stream
+	}
+	c.args.WriteString(args)
+	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{
+		Index: at, ID: piece.ID, Name: piece.Function.Name, Arguments: args,
+	}})
+}
+
+// callOf returns the position of the call to which a chunk belongs, or -1 if the chunk begins
+// another call. OpenAI numbers calls and names them in their first chunk. Other servers send no
+// numbers, the same number for every call, a number that differs between the first chunk and the
+// others, no ids, or a new id with each chunk.
+func (a *answer) callOf(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
+	id, name, args := piece.ID, piece.Function.Name, piece.Function.Arguments
+	numbered := piece.JSON.Index.Valid()
+	last := len(a.calls) - 1
+	same := func(c *pendingCall) bool { return !numbered || c.index == piece.Index }
+	if at := lastIndex(a.calls, func(c *pendingCall) bool { return id != "" && c.id == id && (same(c) || name == "") }); at >= 0 {
+		if c := a.calls[at]; name != "" && args != "" && c.complete() && c.args.String() != args && c.args.String() != "{}" {
+			return -1 // this server sends one id for all calls
+		}
+		return at
+	}
+	at := last
+	if numbered {
+		at = lastIndex(a.calls, same)
+	}
+	switch {
+	case at < 0 && last >= 0 && id == "" && name == "" && !a.calls[last].complete():
+		a.calls[last].index = piece.Index
+		return last
+	case at < 0:
+		return -1
+	}
+	c := a.calls[at]
+	var begins bool
+	switch {
+	case name == "":
+		begins = id != "" && c.complete()
+	case id != "" && c.id != "":
+		begins = true
+	case c.name != "":
+		begins = c.name != name || c.complete() && (args != "" || !numbered)
+	}
+	if begins {
+		return -1
+	}
+	return at
+}
+
+// lastIndex returns the position of the last call that matches, or -1.
+func lastIndex(calls []*pendingCall, matches func(*pendingCall) bool) int {
+	for i, c := range slices.Backward(calls) {
+		if matches(c) {
+			return i
+		}
+	}
+	return -1
+}

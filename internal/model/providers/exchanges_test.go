@@ -1,0 +1,104 @@
+package providers_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+var update = flag.Bool("update", false, "write what the adapters make of the exchanges anew")
+
+// TestExchanges checks what the adapters make of the answers of servers in testdata/exchanges, in
+// the shapes that documentation and bug reports show. The name of a file is SERVER-TOPIC. An answer
+// in it is called PROTOCOL.sse or PROTOCOL.json, with the HTTP status before the ending if it is
+// not 200, and is followed by its result.
+func TestExchanges(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/exchanges/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no exchanges: %v", err)
+	}
+	for _, name := range files {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got txtar.Archive
+		got.Comment = archive.Comment
+		for _, f := range archive.Files {
+			words := strings.Split(f.Name, ".")
+			if words[len(words)-1] == "result" {
+				continue
+			}
+			status := 200
+			if len(words) == 3 {
+				if status, err = strconv.Atoi(words[1]); err != nil {
+					t.Fatalf("%s: %s has no HTTP status: %v", name, f.Name, err)
+				}
+			}
+			contentType := map[string]string{"sse": "text/event-stream", "json": "application/json"}[words[len(words)-1]]
+			client := adapterFor(t, words[0], status, http.Header{"Content-Type": {contentType}}, string(f.Data))
+			got.Files = append(got.Files, f,
+				txtar.File{Name: f.Name + ".result", Data: []byte(resultOf(t, name+": "+f.Name, client))})
+		}
+		if *update {
+			if err := os.WriteFile(name, txtar.Format(&got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if d := cmp.Diff(string(txtar.Format(&got)), string(txtar.Format(archive))); d != "" {
+			t.Errorf("%s (-update rewrites it): -got +want\n%s", name, d)
+		}
+	}
+}
+
+// resultOf returns the result of a call, and checks that a stream shows the text of the reply.
+func resultOf(t *testing.T, name string, c model.Client) string {
+	t.Helper()
+	var b, shown strings.Builder
+	reply, err := c.Call(t.Context(), hello, func(d model.Delta) { shown.WriteString(d.Text) })
+	usage := reply.Usage
+	if err != nil {
+		var failed *model.Error
+		if !errors.As(err, &failed) {
+			t.Fatalf("%s: got %v; want a *model.Error", name, err)
+		}
+		fmt.Fprintf(&b, "failure %s: %s\n", failed.Kind, failed.Message)
+		usage = failed.Usage
+	} else {
+		fmt.Fprintf(&b, "stop %s\n", reply.StopReason)
+		if text := reply.Message.Text.String(); text != "" {
+			fmt.Fprintf(&b, "text %q\n", text)
+			if s := shown.String(); s != "" && s != text {
+				t.Errorf("%s: the stream showed %q; want %q", name, s, text)
+			}
+		}
+		if reply.Reasoning != "" {
+			fmt.Fprintf(&b, "thoughts %q\n", reply.Reasoning)
+		}
+		for _, call := range reply.Message.ToolCalls {
+			fmt.Fprintf(&b, "call %s %s %s\n", call.ID, call.Name, call.Arguments)
+		}
+	}
+	if usage == nil {
+		usage = &chat.Usage{}
+	}
+	if *usage != (chat.Usage{}) {
+		fmt.Fprintf(&b, "usage %d in, %d out, %d cached, %d written, %d thoughts\n", usage.InputTokens, usage.OutputTokens,
+			usage.CachedTokens, usage.CacheWriteTokens, usage.ReasoningTokens)
+	}
+	return b.String()
+}
