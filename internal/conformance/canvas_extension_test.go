@@ -121,6 +121,9 @@ var canvasExtensions = []rule{
 			canvas("s -> t -> n", start(), toolNode("t", `{"tool":"act"}`),
 				setNode("n", `{"values":{"v":"{{ $steps.t.decision }}"}}`)): `node "n": "t": only an approval has a ` +
 				`decision and a note`,
+			canvas("s -> t -> n", start(), toolNode("t", `{"tool":"act"}`),
+				setNode("n", `{"values":{"v":"{{ $steps.t.stop_reason }}"}}`)): `node "n": "t": only an agent has a ` +
+				`stop_reason`,
 			canvas("s -> t", start(), node("t", "approval", `{"on_deadline":"reject","deadline":"1h"}`), setNode("n",
 				`{"values":{}}`)): `node "t": on_deadline: reject requires a connection from the handle reject`,
 		} {

@@ -77,7 +77,8 @@ func checkStepCompleted(s *state, ev *Event, d *StepCompleted) string {
 }
 
 func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
-	s.graph.Complete(ev.Step, d, s.kept.output(s.outputOf(ev.Step, d)), s.speaker(ev.Step))
+	s.graph.Complete(ev.Step, d, s.kept.output(s.outputOf(ev.Step, d)), s.speaker(ev.Step),
+		s.stopOf(ev.Step))
 	if s.plan.root.Workflow.Rules.KeepErrors && !d.Same {
 		s.Updated = ev.At
 	}

@@ -124,7 +124,8 @@ func (e viewEnv) Var(name string) (Value, bool) {
 func (e viewEnv) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.graph.StepNode(e.step).ID == id {
 		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(),
-			Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
+			Agent:      graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step)),
+			StopReason: e.stopOf(e.step)}, true
 	}
 	sight := e.graph.Sight(e.scope)
 	out, ok := sight.EntryOf(id)
@@ -184,4 +185,13 @@ func (s *state) speaker(id int) string {
 		return a.Frames[a.Root].Agent
 	}
 	return n.Agent.Agent
+}
+
+// stopOf returns the Stop of the agent that currently has the conversation of a running step; ""
+// for other steps.
+func (s *state) stopOf(id int) string {
+	if a := s.graph.Step(id).Loop.Agent; a != nil {
+		return a.Frames[a.Root].Stop
+	}
+	return ""
 }

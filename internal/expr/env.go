@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/hocket-run/hocket/internal/jsontext"
@@ -45,6 +46,9 @@ type Entry struct {
 	// note.
 	Decision string
 	Note     string
+	// StopReason is why the reply with the output of an agent step ended; "" means that the model
+	// was done.
+	StopReason string
 }
 
 // Child is a child of a parallel step together with its id.
@@ -113,6 +117,8 @@ func (r Ref) whole(env Env) (json.RawMessage, bool) {
 		return textOf(e.Decision)
 	case FieldNote:
 		return quote(e.Note), e.Decision != ""
+	case FieldStopReason:
+		return quote(cmp.Or(e.StopReason, "stop")), e.Agent != "" && e.Error == nil
 	}
 	if e.Output == nil && e.Children != nil {
 		return e.object(), true

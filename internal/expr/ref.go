@@ -45,20 +45,22 @@ type Field int
 
 // The fields of a step.
 const (
-	FieldOutput   Field = iota // `.output`: the last output, or the object of S4-34 for a parallel step
-	FieldOutputs               // `.outputs`: the children's entries by id
-	FieldOrder                 // `.order`: the children's ids in declared order
-	FieldAgent                 // `.agent`: the agent's name
-	FieldEntry                 // nothing: a child's whole entry, `$steps.par.outputs[0]`
-	FieldError                 // `.error`: the failure of the latest execution, if the run continued
-	FieldDecision              // `.decision`: the answer to an approval
-	FieldNote                  // `.note`: the note of that answer
+	FieldOutput     Field = iota // `.output`: the last output, or the object of S4-34 for a parallel step
+	FieldOutputs                 // `.outputs`: the children's entries by id
+	FieldOrder                   // `.order`: the children's ids in declared order
+	FieldAgent                   // `.agent`: the agent's name
+	FieldEntry                   // nothing: a child's whole entry, `$steps.par.outputs[0]`
+	FieldError                   // `.error`: the failure of the latest execution, if the run continued
+	FieldDecision                // `.decision`: the answer to an approval
+	FieldNote                    // `.note`: the note of that answer
+	FieldStopReason              // `.stop_reason`: why the agent's reply ended: stop, length or refusal
 )
 
 var (
 	fieldNames = []string{"output", "outputs", "order", "agent"} // indexed by Field
 	// moreFields are fields of extensions; a child of a block with the same name takes precedence.
-	moreFields = map[string]Field{"error": FieldError, "decision": FieldDecision, "note": FieldNote}
+	moreFields = map[string]Field{"error": FieldError, "decision": FieldDecision, "note": FieldNote,
+		"stop_reason": FieldStopReason}
 )
 
 // Hop is one step on the path to the referenced step. ID is empty only if a child was named by

@@ -25,6 +25,7 @@ func WordsOf(item, index string) Words {
 			{fieldNames[FieldOrder], "the ids of the steps of a parallel block"},
 			{"error", "the failure after which the run went on: its code, message and node"},
 			{"decision", "the answer to an approval: approve or reject"}, {"note", "the note of that answer"},
+			{"stop_reason", "why the agent's answer ended: stop, length (it was cut off) or refusal"},
 		},
 		Variables: []Word{
 			{"steps", "what steps gave"}, {VarInput, "the input of the run"}, {item, "the item of a map"},

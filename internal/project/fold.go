@@ -117,6 +117,7 @@ type step struct {
 	waiting    int // number of open waits
 	// decision is a person's decision at an approval.
 	decision approvalDecision
+	stop     string // of the last reply of the step's agent
 
 	model string
 	tally tally

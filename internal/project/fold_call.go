@@ -38,8 +38,9 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		st.warn(d.Warning)
 		fr := st.frame(c.frame)
 		fr.reply = &d.Message
-		if fr.sub == nil && d.Model != "" {
-			st.model = d.Model
+		if fr.sub == nil {
+			st.model = cmp.Or(d.Model, st.model)
+			st.stop = d.Stop
 		}
 	case *engine.ModelFailed:
 		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {

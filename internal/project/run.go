@@ -170,9 +170,12 @@ type Step struct {
 	Input  engine.Value `json:"input"`
 	Output engine.Value `json:"output"`
 	Error  *Error       `json:"error"`
-	// Warnings describe anomalies in the step's model replies, such as an empty reply or a refusal;
-	// at most 20.
+	// Warnings describe anomalies in the step's model replies, such as an empty reply, one that was
+	// cut off or a refusal; at most 20.
 	Warnings []string `json:"warnings,omitempty"`
+	// StopReason is why the last reply of the step's agent ended: stop, length (it was cut off at
+	// its limit), tool_calls or refusal; absent if there is none.
+	StopReason string `json:"stopReason,omitempty"`
 	// Decision and Note are a person's decision at an approval and the note with it; absent
 	// elsewhere.
 	Decision string `json:"decision,omitempty"`
@@ -258,7 +261,8 @@ func (f *Folder) step(st *step) Step {
 		Iteration: st.data.Iteration,
 		Decision:  st.decision.Decision, Note: st.decision.Note,
 		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings),
-		Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
+		StopReason: st.stop,
+		Usage:      st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
 	if st.status == StepCompleted || st.hasDefault {
 		s.Output = st.output

@@ -2793,6 +2793,7 @@ type Step struct {
 	Seq        int64       `json:"seq"`
 	StartedAt  time.Time   `json:"startedAt"`
 	Status     string      `json:"status"`
+	StopReason *string     `json:"stopReason,omitempty"`
 	Usage      Usage       `json:"usage"`
 	Warnings   *[]string   `json:"warnings,omitempty"`
 }

@@ -102,7 +102,7 @@ type ModelReplied struct {
 	// if their turn comes later.
 	Concurrent []int `json:"concurrent,omitempty"`
 	Asks       []int `json:"asks,omitempty"`
-	// Warning says that the reply is empty or a refusal; otherwise it is "".
+	// Warning says that the reply is empty, cut off or a refusal; otherwise it is "".
 	Warning string `json:"warning,omitempty"`
 	// Compaction means that the reply is a summary and not part of the conversation.
 	Compaction bool `json:"compaction,omitempty"`
@@ -119,18 +119,20 @@ const (
 	StopRefusal = "refusal" // the model declined
 )
 
-// ReplyWarning returns what is wrong with a reply: it is empty, or the model declined. It returns
-// "" for other replies. stop is [ModelReplied.Stop].
+// ReplyWarning returns what is wrong with a reply: it is empty or cut off, or the model declined. It
+// returns "" for other replies. stop is [ModelReplied.Stop].
 func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
 	case stop == StopRefusal:
 		return "the model refused to answer"
-	case len(m.ToolCalls) > 0 || !m.Text.IsBlank():
-		return ""
-	case stop == StopLength:
+	case len(m.ToolCalls) == 0 && m.Text.IsBlank() && stop == StopLength:
 		return "the model's answer is empty: it was cut off at its limit of output tokens"
+	case len(m.ToolCalls) == 0 && m.Text.IsBlank():
+		return "the model's answer is empty"
+	case stop == StopLength:
+		return "the model's answer was cut off at its limit of output tokens"
 	}
-	return "the model's answer is empty"
+	return ""
 }
 
 // ModelFailed is a model call without a reply.

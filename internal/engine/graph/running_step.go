@@ -23,7 +23,7 @@ type Step[L any] struct {
 	*work[L]
 }
 
-// work is the data of a running step. An ended step keeps Input, Block and By, and keeps its work
+// work is the data of a running step. An ended step keeps Input, Block, By and Stop, and keeps its work
 // until its last call has settled. Ended steps with none of these share one empty work, which is
 // never written.
 type work[L any] struct {
@@ -42,6 +42,8 @@ type work[L any] struct {
 	Block *block
 	// By is the agent that produced the output, if the conversation was handed over to it.
 	By string
+	// Stop is why the reply with the output ended, if that is unusual: see loop.Frame.
+	Stop string
 	// Flow is the sub-flow that the step runs.
 	Flow int
 	// expiry is the timer of the step's timeout; nil means it has none.
@@ -86,8 +88,8 @@ func (m *workPool[L]) begin(w work[L]) *work[L] {
 
 // end clears the work of an ended step and returns what the step keeps of it.
 func (m *workPool[L]) end(w *work[L], awaited bool) *work[L] {
-	*w = work[L]{Input: w.Input, Block: w.Block, By: w.By, Loop: w.Loop}
-	if w.Input != nil || w.Block != nil || w.By != "" || awaited {
+	*w = work[L]{Input: w.Input, Block: w.Block, By: w.By, Stop: w.Stop, Loop: w.Loop}
+	if w.Input != nil || w.Block != nil || w.By != "" || w.Stop != "" || awaited {
 		return w
 	}
 	if m.empty == nil {

@@ -176,10 +176,13 @@ func (g *Graph[L]) CheckEnds(id int) string {
 	return ""
 }
 
-// Complete records the output of a step, the agent that produced it, if any, and the step's changes
-// to the state of its scope.
-func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent string) {
+// Complete records the output of a step, the agent that produced it, if any, why its reply ended,
+// and the step's changes to the state of its scope.
+func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent, stop string) {
 	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
+	if stop != "" {
+		st.Stop = stop
+	}
 	if n.Agent != nil && agent != n.Agent.Agent {
 		st.By = agent
 	}

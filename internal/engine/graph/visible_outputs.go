@@ -85,7 +85,7 @@ func (s Sight[L]) Top() []Entry {
 
 // Entry returns one step's output; a block's includes its branches.
 func (s Sight[L]) Entry(e Entry) expr.Entry {
-	out := expr.Entry{Step: e.Step, Agent: s.g.SpeakerName(s.f, e.Step)}
+	out := expr.Entry{Step: e.Step, Agent: s.g.SpeakerName(s.f, e.Step), StopReason: s.g.Step(e.Step).Stop}
 	if !s.stepsOnly {
 		out.Output = s.g.Value(e.Step)
 	}

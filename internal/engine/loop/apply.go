@@ -46,7 +46,10 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 		fr.Summary = d.Message.Text
 		return
 	}
-	fr.Overflowed = false
+	fr.Overflowed, fr.Stop = false, ""
+	if d.Stop == event.StopLength || d.Stop == event.StopRefusal {
+		fr.Stop = d.Stop
+	}
 	if d.Usage != nil {
 		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
 	}

@@ -39,6 +39,8 @@ type Frame struct {
 	Tried      int
 	Overflowed bool
 	Done       bool
+	// Stop is why the last reply ended, if that is unusual: event.StopLength or event.StopRefusal.
+	Stop string
 	// Turn is the list of tool calls of the last reply, while not all of them are answered.
 	Turn []TurnCall
 	// Sig and Same count consecutive identical tool calls (P27). Recent are the most recently

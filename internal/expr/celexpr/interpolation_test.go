@@ -13,6 +13,9 @@ var valueEnv = expr.EnvMap{
 		Output: json.RawMessage(`{"n":3,"f":1.50,"tags":["x","y"],"none":null,"text":"{{ $steps.b.output }}"}`),
 	},
 	"b":         {Output: json.RawMessage(`"plain <b>"`), Error: json.RawMessage(`{"code":"tool","message":"no"}`)},
+	"agent":     {Output: json.RawMessage(`"x"`), Agent: "Agent"},
+	"cut":       {Output: json.RawMessage(`"x"`), Agent: "Agent", StopReason: "length"},
+	"caught":    {Output: json.RawMessage(`"x"`), Agent: "Agent", Error: json.RawMessage(`{"code":"tool"}`)},
 	"gate":      {Output: json.RawMessage(`"x"`), Decision: "approve", Note: ""},
 	"$input":    {Output: json.RawMessage(`"{\"city\":\"Ulm\"}"`)},
 	"$previous": {Output: json.RawMessage(`{"k":1}`)},
@@ -54,6 +57,9 @@ func TestInterpolation(t *testing.T) {
 		{"{{ $steps.b.error.code }}", `"tool"`},
 		{"{{ has($steps.b.error) && !has($steps.a.error) }}", `true`},
 		{"{{ $steps.gate.decision }}/{{ $steps.gate.note }}", `"approve/"`},
+		{"{{ $steps.agent.stop_reason }} {{ $steps.cut.stop_reason }}", `"stop length"`},
+		{"{{ $steps.cut.stop_reason == 'length' }}", `true`},
+		{"{{ has($steps.gate.stop_reason) || has($steps.caught.stop_reason) }}", `false`},
 	} {
 		x, problems := ParseInterpolation(c.src, valueOptions)
 		if len(problems) > 0 {

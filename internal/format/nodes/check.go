@@ -148,6 +148,8 @@ func (c *checker) reference(title string, at *source.Node, ref expr.Ref) string 
 	case (ref.Field == expr.FieldDecision || ref.Field == expr.FieldNote) &&
 		(n.Wait == nil || n.Wait.Kind != workflow.WaitApproval):
 		bad("", "%q: only an approval has a decision and a note", n.ID)
+	case ref.Field == expr.FieldStopReason && n.Kind != workflow.KindAgent:
+		bad("", "%q: only an agent has a stop_reason", n.ID)
 	case !n.Kind.HasOutput():
 		bad("", "%q is of type %s, which has no output", n.ID, n.Kind.In(c.w.Format))
 	default:

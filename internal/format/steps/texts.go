@@ -217,6 +217,10 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 		if t.kind != approvalStep {
 			what, hint = "only an approval has a decision and a note", ""
 		}
+	case expr.FieldStopReason:
+		if t.kind != agentStep {
+			what, hint = "only an agent has a stop_reason", ""
+		}
 	default:
 		return true
 	}

@@ -89,7 +89,10 @@ export class Ledger {
         this.calls.delete(call)
         if (d.late || !c || d.compaction) break
         warn(st, d.warning)
-        if (!st.subs.has(c.frame) && d.model) st.model = String(d.model)
+        if (!st.subs.has(c.frame)) {
+          if (d.model) st.model = String(d.model)
+          st.stop = String(d.stop ?? '')
+        }
         break
       }
       case 'model.failed': {

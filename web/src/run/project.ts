@@ -147,6 +147,7 @@ export class Fold {
       model: '',
       tally: noTally(),
       warnings: [],
+      stop: '',
       asked: '',
       modelError: '',
       branches: new Map(),

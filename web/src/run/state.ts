@@ -47,6 +47,7 @@ export type FoldStep = {
   decision: string
   note: string
   model: string
+  stop: string
   tally: Tally
   warnings: string[]
   asked: string

@@ -111,6 +111,7 @@ const stepView = (f: Folded, st: FoldStep, format: string): Step => {
   if (st.decision) s.decision = st.decision
   if (st.note) s.note = st.note
   if (st.warnings.length > 0) s.warnings = [...st.warnings]
+  if (st.stop) s.stopReason = st.stop
   const goesOn = s.status === 'running' || s.status === 'waiting'
   const items = countsOf(st, goesOn)
   if (items) s.items = items
