@@ -180,7 +180,7 @@ func (x *exchange) askAgain(w pending, why string) error {
 func (x *exchange) answerFrom(o project.Run, text string, w *project.Waiting) answer {
 	return answer{
 		run: x.run, model: x.q.Model, text: text, usage: usageOf(o.Usage, x.before), status: o.Status, wait: w,
-		created: x.rec.Head.Created,
+		finish: finishOf(o), created: x.rec.Head.Created,
 	}
 }
 

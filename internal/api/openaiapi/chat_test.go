@@ -67,6 +67,24 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// TestChat_CutAnswer checks that the client sees that the answer was cut off, and that a cut answer
+// of another agent does not count.
+func TestChat_CutAnswer(t *testing.T) {
+	t.Parallel()
+	for agent, want := range map[string]string{"Poet": "length", "First": "stop"} {
+		w := newWorld(t, map[string]turn{"Poet": says("Roses are"), "First": says("A poem about")})
+		w.cut = map[string]bool{agent: true}
+		if r := w.talk(t, tokenRun, "pair", "x"); r.status != 200 || r.json.Choices[0].Finish != want {
+			t.Errorf("%s: got %d %s; want %s", agent, r.status, r.body, want)
+		}
+		r := w.do(t, tokenRun, "POST", "/v1/chat/completions",
+			`{"model": "pair", "stream": true, "messages": [{"role": "user", "content": "x"}]}`)
+		if !strings.Contains(r.body, `"finish_reason":"`+want+`"`) {
+			t.Errorf("%s: got %s; want %s", agent, r.body, want)
+		}
+	}
+}
+
 // TestConversation checks that several messages become a block before the last one, which no
 // message can break out of (SEC12).
 func TestConversation(t *testing.T) {

@@ -1,10 +1,12 @@
 package openaiapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -20,6 +22,7 @@ type answer struct {
 	// status is the status of the run; wait is the wait that the answer asks about, or nil.
 	status  engine.Status
 	wait    *project.Waiting
+	finish  string
 	created time.Time
 }
 
@@ -76,8 +79,25 @@ type answerMessage struct {
 	Refusal *string `json:"refusal"`
 }
 
-// finishStop is the only finish reason: any other end of a run is an error.
-const finishStop = "stop"
+// The finish reasons, which are words of the run object too: any other end of a run is an error.
+const (
+	finishStop   = "stop"
+	finishLength = "length"
+)
+
+// finishOf returns finishLength if the output of a run is an agent's answer that was cut off, else
+// finishStop.
+func finishOf(o project.Run) string {
+	for i := range slices.Backward(o.Steps) {
+		if st := &o.Steps[i]; st.StopReason != "" {
+			if st.StopReason == finishLength && bytes.Equal(st.Output, o.Output) {
+				return finishLength
+			}
+			break
+		}
+	}
+	return finishStop
+}
 
 // completionID derives the id of an answer from the run.
 func completionID(run string) string { return "chatcmpl-" + run }
@@ -85,7 +105,7 @@ func completionID(run string) string { return "chatcmpl-" + run }
 func (a answer) write(w http.ResponseWriter) error {
 	return writeJSON(w, completion{
 		ID: completionID(a.run), Object: "chat.completion", Created: a.created.Unix(), Model: a.model,
-		Choices: []choice{{Message: answerMessage{Role: roleAssistant, Content: a.text}, FinishReason: finishStop}},
+		Choices: []choice{{Message: answerMessage{Role: roleAssistant, Content: a.text}, FinishReason: a.finish}},
 		Usage:   a.usage, Hocket: a.extension(),
 	})
 }
@@ -178,8 +198,7 @@ func (s *stream) end(a answer, text string, withUsage bool) error {
 	if err := s.writeText(text); err != nil {
 		return err
 	}
-	reason := finishStop
-	if err := s.piece(delta{}, &reason, a.extension()); err != nil {
+	if err := s.piece(delta{}, &a.finish, a.extension()); err != nil {
 		return err
 	}
 	if withUsage {

@@ -41,6 +41,8 @@ type models struct {
 	turns map[string]turn
 	calls map[string]int
 	asked []string // last messages, in call order
+	// cut makes the answers of agents end at their limit.
+	cut map[string]bool
 }
 
 func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
@@ -65,8 +67,11 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	if msg.Role = chat.RoleAssistant; msg.Text.IsZero() {
 		msg.Text = chat.NewText(said)
 	}
-	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd},
-		nil
+	reply := model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd}
+	if m.cut[req.Agent] {
+		reply.StopReason = model.StopLength
+	}
+	return reply, nil
 }
 
 // set replaces the turn of an agent.
