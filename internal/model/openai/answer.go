@@ -216,7 +216,9 @@ func Expected() adapter.Answers {
 		Types: []reflect.Type{reflect.TypeFor[sdk.ChatCompletionChunk](), reflect.TypeFor[sdk.ChatCompletion]()},
 		Extra: []string{
 			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.annotations",
-			"choices.message.reasoning_content", "choices.message.reasoning",
+			"choices.message.reasoning_content", "choices.message.reasoning", "choices.error",
+			"choices.native_finish_reason", "choices.usage", "x_groq", "usage.prompt_cache_hit_tokens",
+			"usage.cached_tokens", "usage.cache_read_input_tokens", "usage.prompt_tokens_details.cache_write_tokens",
 		},
 		Words: map[string][]string{"choices.finish_reason": {"stop", "length", "tool_calls", "content_filter"}},
 		Texts: []string{"choices.delta.content"}, Usage: "usage", End: "[DONE]",
