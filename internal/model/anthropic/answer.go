@@ -293,7 +293,8 @@ func (a *answer) reply() model.Reply {
 			i := len(r.Message.ToolCalls)
 			layout = append(layout, block{Call: &i})
 			r.Message.ToolCalls = append(r.Message.ToolCalls,
-				chat.ToolCall{ID: cmp.Or(b.id, fmt.Sprintf("call_%d_%d", a.turn, i)), Name: b.name, Arguments: adapter.Arguments(b.arguments())})
+				chat.ToolCall{ID: cmp.Or(b.id, fmt.Sprintf("call_%d_%d", a.turn, i)), Name: b.name,
+					Arguments: adapter.Arguments(b.arguments())})
 		}
 	}
 	if a.list != "" {

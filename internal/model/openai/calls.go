@@ -66,13 +66,17 @@ func (a *answer) callOf(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
 	numbered := piece.JSON.Index.Valid()
 	last := len(a.calls) - 1
 	same := func(c *pendingCall) bool { return !numbered || c.index == piece.Index }
-	if at := lastIndex(a.calls, func(c *pendingCall) bool { return id != "" && c.id == id && (same(c) || name == "") }); at >= 0 {
-		if c := a.calls[at]; name != "" && args != "" && c.complete() && c.args.String() != args && c.args.String() != "{}" {
+	at := lastIndex(a.calls, func(c *pendingCall) bool {
+		return id != "" && c.id == id && (same(c) || name == "")
+	})
+	if at >= 0 {
+		c := a.calls[at]
+		if had := c.args.String(); name != "" && args != "" && c.complete() && had != args && had != "{}" {
 			return -1 // this server sends one id for all calls
 		}
 		return at
 	}
-	at := last
+	at = last
 	if numbered {
 		at = lastIndex(a.calls, same)
 	}
