@@ -2,8 +2,21 @@ package process
 
 import (
 	"errors"
+	"io"
 	"os"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
+
+// Messages returns a reader for the messages in the output of a program; see [jsontext.Messages].
+//
+// If r is a pipe with a deadline, data that is in it by then is still read.
+func Messages(r io.ReadCloser, f jsontext.Filter) io.ReadCloser {
+	if p, ok := r.(*os.File); ok {
+		r = &lateReader{f: p}
+	}
+	return jsontext.Messages(r, f)
+}
 
 // lateReader reads a pipe up to its end or its deadline, and then what is already in it, so that a
 // delayed reader loses nothing that was written in time. It is not safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/process"
 )
 
@@ -40,7 +41,7 @@ func TestOutput_AfterDeadline(t *testing.T) {
 	})
 	t.Run("messages", func(t *testing.T) {
 		t.Parallel()
-		got, err := io.ReadAll(process.Messages(pipe(t, `{"id":1}`+"\n"), func(string) {}))
+		got, err := io.ReadAll(process.Messages(pipe(t, `{"id":1}`+"\n"), jsontext.Filter{}))
 		if strings.TrimSpace(string(got)) != `{"id":1}` || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("got %q, %v", got, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/process"
 )
 
@@ -68,10 +69,10 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		return err
 	})
 	ready := make(chan struct{})
-	p.pace = newPacer(process.Messages(proc.Stdout, func(line string) {
+	p.pace = newPacer(process.Messages(proc.Stdout, jsontext.Filter{Line: func(line string) {
 		proc.Note(line)
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stdout", cl.red.Text(line))
-	}), ready)
+	}}), ready)
 	c.rpc = sdk.NewClientSideConnection(p, &input{Writer: proc.Stdin, broke: &c.inputClosed}, p.pace)
 	c.rpc.SetLogger(cl.cfg.Logger)
 	close(ready)

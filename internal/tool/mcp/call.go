@@ -135,6 +135,15 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 		}
 		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.Error(said))
 	}
+	if he, ok := errors.AsType[*httpError](err); ok {
+		kind := tool.KindFailed
+		if he.isTransient() {
+			kind = tool.KindNetwork
+		}
+		e := tool.Errorf(kind, name, "tool %q failed: the server answered with %w", name, red.Error(he))
+		e.OutcomeUnknown = he.ofGateway()
+		return e
+	}
 	e := tool.Errorf(tool.KindNetwork, name, "tool %q did not respond: %w", name, red.Error(plain(err)))
 	if conn.proc != nil && conn.proc.WaitFor(conn.grace) {
 		e.Message = fmt.Sprintf("tool %q did not respond: the server %s", name, conn.proc.ExitMessage(red))

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/process"
 	"github.com/hocket-run/hocket/internal/tool/refs"
 	"github.com/hocket-run/hocket/internal/tracecontext"
@@ -43,6 +45,7 @@ type conn struct {
 	// its children end.
 	kill func()
 	proc *process.Process // nil over HTTP
+	http *scoped          // nil for a process
 	// dead is closed when either side has ended the session.
 	dead  chan struct{}
 	stale atomic.Bool // the server announced a changed tool list
@@ -58,6 +61,7 @@ type conn struct {
 // inFlight is a call that waits for its response.
 type inFlight struct {
 	alive func() // called on each heartbeat
+	id    string // of the request, as encoded
 	sent  bool   // whole request written; known for processes only
 }
 
@@ -114,11 +118,12 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 func (d *dialer) transport(ctx context.Context, c *conn) (sdk.Transport, error) {
 	if d.endpoint != nil {
 		life, cancel := context.WithCancel(context.Background())
+		c.http = &scoped{ctx: life, origin: origin(d.endpoint), headers: d.headers,
+			listenWait: d.cfg.ConnectTimeout / 6, conn: c}
 		t := &capture{Transport: &sdk.StreamableClientTransport{
-			Endpoint: d.endpoint.String(),
-			HTTPClient: scopedClient(d.cfg.HTTPClient, scoped{
-				ctx: life, origin: origin(d.endpoint), headers: d.headers, listenWait: d.cfg.ConnectTimeout / 6,
-			}),
+			Endpoint:     d.endpoint.String(),
+			HTTPClient:   scopedClient(d.cfg.HTTPClient, c.http),
+			MaxEventSize: -1, // package mcp limits events itself
 		}}
 		c.kill = func() {
 			cancel() // first, so that closing waits for nothing it sends
@@ -134,10 +139,22 @@ func (d *dialer) transport(ctx context.Context, c *conn) (sdk.Transport, error) 
 	}
 	c.proc = proc
 	c.kill = sync.OnceFunc(proc.Kill)
-	return &sdk.IOTransport{Reader: process.Messages(proc.Stdout, func(line string) {
+	noise := func(line string) {
 		proc.Note(line)
 		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stdout", d.red.Text(line))
-	}), Writer: c}, nil
+	}
+	r := reader{isCall: c.isCall}
+	return &sdk.IOTransport{Reader: process.Messages(proc.Stdout, jsontext.Filter{
+		Max: maxMessageBytes,
+		Message: func(m []byte, size int64) []byte {
+			messages := r.read(m, size)
+			if len(messages) == 0 {
+				noise(shorten(string(m)))
+			}
+			return bytes.Join(messages, []byte("\n"))
+		},
+		Line: noise,
+	}), Writer: c, MaxLineLength: -1}, nil // the filter limits messages
 }
 
 // capture is a transport whose connection can be closed directly, bypassing the session, which
@@ -169,6 +186,7 @@ func (t *capture) close() {
 // last output of a server that exited by itself.
 func (d *dialer) abort(ctx context.Context, c *conn, err error) error {
 	if c.proc == nil {
+		err = d.noServer(ctx, c, err)
 		c.kill()
 		return err
 	}
@@ -258,16 +276,53 @@ func (c *conn) alive(token string) {
 // breaks, the SDK fails calls with the same error whether or not they were written before, and only
 // those that were not written may be retried over another connection.
 func (c *conn) Write(line []byte) (int, error) {
+	id := c.begin(line)
 	n, err := c.proc.Stdin.Write(line)
 	if err != nil {
 		return n, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for token, call := range c.calls {
-		call.sent = call.sent || bytes.Contains(line, []byte(`"progressToken":"`+token+`"`))
+	for _, call := range c.calls {
+		call.sent = call.sent || id != "" && call.id == id
 	}
 	return n, nil
+}
+
+// begin records the id of the call that a message makes, if it makes one, and returns the id of
+// the request that the message is, as encoded; "" if it is no request.
+func (c *conn) begin(message []byte) (id string) {
+	var m struct {
+		envelope
+		Params struct {
+			Meta struct {
+				ProgressToken any `json:"progressToken"`
+			} `json:"_meta"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(message, &m) != nil || m.Method == nil || !m.hasID() {
+		return ""
+	}
+	if string(m.Method) == `"`+methodCall+`"` {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if call := c.calls[fmt.Sprint(m.Params.Meta.ProgressToken)]; call != nil {
+			call.id = string(m.ID)
+		}
+	}
+	return string(m.ID)
+}
+
+// isCall reports whether the request with the given id, as encoded, is a call that waits.
+func (c *conn) isCall(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.calls {
+		if call.id == id {
+			return true
+		}
+	}
+	return false
 }
 
 // Close closes the process's input.

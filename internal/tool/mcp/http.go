@@ -2,20 +2,18 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
-
-// maxBodyBytes is the maximum size of a response that is not a stream; the SDK limits the events of
-// streams to the same size.
-const maxBodyBytes = 16 << 20
 
 var (
 	errKilled   = errors.New("connection closed")
@@ -33,17 +31,18 @@ type scoped struct {
 	// listenWait is how long the server may take to start the stream on which it announces changes.
 	// The SDK would wait for it indefinitely.
 	listenWait time.Duration
+	conn       *conn
 }
 
 // scopedClient returns a copy of client whose RoundTripper is wrapped in s. The client still
 // handles redirects and cookies.
-func scopedClient(client *http.Client, s scoped) *http.Client {
+func scopedClient(client *http.Client, s *scoped) *http.Client {
 	c := *client
 	c.Timeout = 0 // would cut streams
 	if s.base = client.Transport; s.base == nil {
 		s.base = noTransport{}
 	}
-	c.Transport = &s
+	c.Transport = s
 	return &c
 }
 
@@ -75,86 +74,156 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	resp, err := s.roundTrip(req, cancel)
+	resp, err := s.roundTrip(req)
 	if err != nil {
 		done()
 		return nil, err
 	}
-	limit := int64(maxBodyBytes)
-	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" {
-		limit = -1
-	}
-	resp.Body = &body{ReadCloser: resp.Body, left: limit, done: done}
+	resp.Body = &body{ReadCloser: resp.Body, done: done}
 	return resp, nil
 }
 
-// roundTrip sends req. A server that does not start to respond to the request for announcements is
-// treated as one that has none.
-func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
-	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
+// roundTrip sends req and returns a response that the SDK can read.
+func (s *scoped) roundTrip(req *http.Request) (*http.Response, error) {
+	switch {
+	case req.Method == http.MethodPost:
+		return s.post(req)
+	case req.Method != http.MethodGet:
+		return s.base.RoundTrip(req)
+	case req.Header.Get("Accept") != mediaEvents && req.Response != nil: // a redirected message has lost its body
+		return nil, &httpError{status: req.Response.StatusCode, words: "redirects to " + place(req.URL)}
+	case req.Header.Get("Last-Event-ID") != "":
 		resp, err := s.base.RoundTrip(req)
-		if err == nil && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" &&
-			resp.StatusCode == http.StatusBadRequest {
-			err = normalizeSessionError(resp)
-		}
-		return resp, err
+		return s.filtered(resp, ""), err
 	}
-	timer := time.AfterFunc(s.listenWait, func() { cancel(errNoStream) })
-	defer timer.Stop()
+	return s.listen(req)
+}
+
+const (
+	mediaEvents   = "text/event-stream"
+	headerSession = "Mcp-Session-Id"
+)
+
+func isEvents(resp *http.Response) bool {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media == mediaEvents
+}
+
+// filtered makes the events of a response readable; resp may be nil.
+func (s *scoped) filtered(resp *http.Response, only string) *http.Response {
+	if resp != nil && isEvents(resp) {
+		resp.Body = newEvents(resp.Body, reader{isCall: s.conn.isCall, only: only})
+	}
+	return resp
+}
+
+// listen sends the request for announcements. A server that refuses it, or does not start to
+// respond, is treated as one that announces nothing.
+func (s *scoped) listen(req *http.Request) (*http.Response, error) {
+	waiting, stop := context.WithCancelCause(req.Context())
+	timer := time.AfterFunc(s.listenWait, func() { stop(errNoStream) })
+	resp, err := s.base.RoundTrip(req.WithContext(waiting))
+	timer.Stop()
+	switch {
+	case err == nil && resp.StatusCode == http.StatusOK && isEvents(resp):
+		return s.filtered(resp, ""), nil //nolint:govet // waiting ends with the request
+	case err == nil:
+		_ = resp.Body.Close()
+	case !errors.Is(context.Cause(waiting), errNoStream):
+		stop(nil)
+		return nil, err
+	}
+	resp = reply(req, http.StatusOK, nil)
+	resp.Header.Set("Content-Type", mediaEvents)
+	resp.Body = silence{req.Context()} // the SDK would end the connection if it were refused a second time
+	return resp, nil
+}
+
+// silence is a stream without events.
+type silence struct{ ctx context.Context }
+
+// Read implements io.Reader. It returns when the context is done.
+func (s silence) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, context.Cause(s.ctx)
+}
+
+// Close implements io.Closer.
+func (silence) Close() error { return nil }
+
+// reply returns a response that takes the place of the server's own. m is a message; nil if there
+// is none.
+func reply(req *http.Request, status int, m []byte) *http.Response {
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(m)),
+		ContentLength: int64(len(m)), Request: req,
+	}
+}
+
+// post sends a message and makes the response readable. It returns an *httpError for a response
+// that is not an answer of the protocol: then the connection remains usable, which it would not if
+// the SDK saw the response.
+func (s *scoped) post(req *http.Request) (*http.Response, error) {
+	id := ""
+	if message, err := req.GetBody(); err == nil { // the SDK sends from memory
+		text, _ := io.ReadAll(message)
+		id = s.conn.begin(text)
+	}
 	resp, err := s.base.RoundTrip(req)
-	if err != nil && errors.Is(context.Cause(req.Context()), errNoStream) {
-		return &http.Response{
-			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1,
-			ProtoMinor: 1,
-			Header:     http.Header{}, Body: http.NoBody, Request: req,
-		}, nil
-	}
-	return resp, err
-}
-
-// maxErrorBodyBytes is the maximum number of bytes of an error response that are read to find out
-// what it says.
-const maxErrorBodyBytes = 16 << 10
-
-// normalizeSessionError turns a 400 response that says that the session is unknown into the 404
-// that the protocol requires. Many servers send such a 400, among them the reference server. Other
-// responses are unchanged.
-func normalizeSessionError(resp *http.Response) error {
-	said, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBodyBytes))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if text := strings.ToLower(string(said)); strings.Contains(text, "session") ||
-		strings.Contains(text, "server not initialized") {
-		resp.StatusCode, resp.Status = http.StatusNotFound, "404 Not Found"
+	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if ok && (id == "" || isEvents(resp)) || resp.StatusCode/100 == 3 && resp.Header.Get("Location") != "" {
+		return s.filtered(resp, id), nil // the client follows redirects
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(said), resp.Body), resp.Body}
-	return nil
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessageBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	size := int64(len(text))
+	if size > maxMessageBytes {
+		rest, _ := io.Copy(io.Discard, io.LimitReader(resp.Body, maxSkippedBytes)) // only its size is told
+		size = max(size+rest, resp.ContentLength)
+		text = []byte(`{"jsonrpc":"2.0","result":{},"id":` + cmp.Or(id, "null") + `}`)
+	}
+	var said envelope
+	_ = json.Unmarshal(text, &said) // then it said nothing
+	noSession := resp.StatusCode == http.StatusNotFound && (said.Error == nil || string(said.ID) != id) ||
+		(resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest) && saysNoSession(text)
+	answer := reader{isCall: s.conn.isCall, only: id}.answer(text, size)
+	switch {
+	case noSession && req.Header.Get(headerSession) != "":
+		return reply(req, http.StatusNotFound, nil), nil
+	case id == "": // some servers refuse notifications, and answer requests nevertheless
+		return reply(req, http.StatusAccepted, nil), nil
+	case answer != nil && (ok || said.Error != nil):
+		instead := reply(req, http.StatusOK, answer)
+		if at := resp.Header.Get(headerSession); at != "" {
+			instead.Header.Set(headerSession, at)
+		}
+		return instead, nil
+	}
+	return nil, newHTTPError(resp, text)
 }
 
-// body limits how much of a response is read, and cancels the request's context when it is closed.
-// left < 0 means no limit.
+// maxSkippedBytes is how much of a response that is too large is read to find out its size.
+const maxSkippedBytes = 256 << 20
+
+// saysNoSession reports whether an error response says that the session is unknown. Many servers,
+// among them the reference server, send it with status 400, where the protocol requires 404.
+func saysNoSession(text []byte) bool {
+	said := strings.ToLower(string(text[:min(len(text), 16<<10)]))
+	return strings.Contains(said, "session") || strings.Contains(said, "server not initialized")
+}
+
+// body cancels the request's context when it is closed.
 type body struct {
 	io.ReadCloser
-	left int64
 	done func()
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, fmt.Errorf("answer has more than %d bytes", maxBodyBytes)
-	}
-	if b.left > 0 && int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if b.left > 0 {
-		b.left -= int64(n)
-	}
-	return n, err
 }
 
 func (b *body) Close() error {

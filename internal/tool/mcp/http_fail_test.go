@@ -150,7 +150,7 @@ func TestSessionRefused(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if !tc.again {
-				wantError(t, err, tool.KindNetwork, true, "Bad Request")
+				wantError(t, err, tool.KindFailed, false, "Bad Request: the line is too long")
 			}
 			if n := calls.Load(); n != 1 {
 				t.Errorf("%d requests were refused", n)
@@ -240,6 +240,6 @@ func TestHTTPCallFailures(t *testing.T) {
 		}))
 		cfg := httpConfig(t)
 		_, err := open(t, cfg, remote(srv.URL)).Tools(t.Context())
-		wantError(t, err, tool.KindNetwork, false)
+		wantError(t, err, tool.KindFailed, false, "its answer has", "more than the limit of 16777216")
 	})
 }

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+	case "odd":
+		oddServer()
 	case "deaf", "endless", "silent":
 		rawServer(mode)
 	case "die":

@@ -264,6 +264,9 @@ func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
 		page, err := do(ctx, c, func(ctx context.Context) (*sdk.ListToolsResult, error) {
 			return c.sess.ListTools(ctx, params)
 		})
+		if he, ok := errors.AsType[*httpError](err); ok {
+			return nil, fmt.Errorf("list tools: the server answered with %w", he)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list tools: %w", err)
 		}
