@@ -10,6 +10,8 @@ import (
 type Filter struct {
 	// Max is the size in bytes up to which a message is kept; 0 means no limit.
 	Max int
+	// OneLine means that a message is on one line: a line that ends before it is not a message.
+	OneLine bool
 	// Message returns what stands for a message in the output, or nothing to remove it; if nil, all
 	// messages pass unchanged. m is valid until it returns. If size, the number of bytes of the
 	// message, is greater than Max, m is the [Outline] of the message.
@@ -137,7 +139,7 @@ func (c *messages) keep(b byte) bool {
 
 // inside processes a byte of a message. A text that cannot be JSON is not a message.
 func (c *messages) inside(b byte) {
-	if c.opened && !isBlank(b) && b != '"' && b != '}' || c.outline.quoted && b == '\n' {
+	if c.opened && !isBlank(b) && b != '"' && b != '}' || (c.outline.quoted || c.OneLine) && b == '\n' {
 		c.abandon(len(c.message))
 		c.drop(b)
 		return

@@ -114,6 +114,17 @@ func TestMessages_Max(t *testing.T) {
 	}
 }
 
+// TestMessages_OneLine checks that a message that is cut off does not take the next one with it.
+func TestMessages_OneLine(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	got, err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{\"a\":\n{\"b\":{}}\n[{\"c\"\n{}\n")),
+		jsontext.Filter{OneLine: true, Line: func(s string) { lines = append(lines, s) }}))
+	if want := []string{`{"a":`, `[{"c"`}; err != nil || string(got) != "{\"b\":{}}\n{}\n" || !slices.Equal(lines, want) {
+		t.Errorf("passed %q and %q, %v", got, lines, err)
+	}
+}
+
 // TestMessages_Unchanged checks that whatever messages contain and whatever is between
 // them, the same messages arrive, byte for byte.
 func TestMessages_Unchanged(t *testing.T) {

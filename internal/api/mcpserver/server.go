@@ -189,8 +189,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *transport.Caller) error {
 	d, done := s.account(c)
 	defer done()
-	err := d.mcp.Run(transport.With(ctx, c),
-		drainingTransport{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
+	err := d.mcp.Run(transport.With(ctx, c), drainingTransport{stdioTransport(in, out, int(s.cfg.MaxBody))})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -29,7 +29,9 @@ type envelope struct {
 }
 
 // hasID reports whether the message has an id that the protocol allows: a text or a number.
-func (e *envelope) hasID() bool { return len(e.ID) > 0 && bytes.IndexByte([]byte(`"-0123456789`), e.ID[0]) >= 0 }
+func (e *envelope) hasID() bool {
+	return len(e.ID) > 0 && bytes.IndexByte([]byte(`"-0123456789`), e.ID[0]) >= 0
+}
 
 // reader makes the messages of a server readable for the SDK, which would end the connection at
 // the first one that it cannot read.
@@ -132,8 +134,9 @@ func unreadable(err error) string { return "its answer cannot be read: " + err.E
 
 // refusal returns an error response.
 func refusal(id json.RawMessage, message string) []byte {
-	text, _ := json.Marshal(jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}) //nolint:errchkjson // texts cannot fail
-	m, _ := json.Marshal(envelope{Version: json.RawMessage(`"2.0"`), ID: id, Error: text})    //nolint:errchkjson // its parts are valid
+	e := jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
+	text, _ := json.Marshal(e)                                                             //nolint:errchkjson // a text
+	m, _ := json.Marshal(envelope{Version: json.RawMessage(`"2.0"`), ID: id, Error: text}) //nolint:errchkjson // valid
 	return m
 }
 
