@@ -69,7 +69,8 @@ func TestMessages_Errors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	got, err := io.ReadAll(
-		jsontext.Messages(io.NopCloser(io.MultiReader(strings.NewReader("{}\n{\"a\""), iotest.ErrReader(broken))), jsontext.Filter{}))
+		jsontext.Messages(io.NopCloser(io.MultiReader(strings.NewReader("{}\n{\"a\""),
+			iotest.ErrReader(broken))), jsontext.Filter{}))
 	if !errors.Is(err, broken) || string(got) != "{}\n" {
 		t.Errorf("%q, %v; want the whole message, then the reader's error", got, err)
 	}
@@ -81,8 +82,10 @@ func TestMessages_Max(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(`x\"{`, 2000)
 	for name, c := range map[string]struct{ in, outline string }{
-		"result":          {`{"id":1,"result":{"content":["` + long + `",{}]},"n":[1]}`, `{"id":1,"result":{},"n":[]}`},
-		"result first":    {`{"result":{"a":"` + long + `"},"jsonrpc":"2.0","id":"a\"{"}`, `{"result":{},"jsonrpc":"2.0","id":"a\"{"}`},
+		"result": {`{"id":1,"result":{"content":["` + long + `",{}]},"n":[1]}`, `{"id":1,"result":{},` +
+			`"n":[]}`},
+		"result first": {`{"result":{"a":"` + long + `"},"jsonrpc":"2.0","id":"a\"{"}`, `{"result":{},` +
+			`"jsonrpc":"2.0","id":"a\"{"}`},
 		"text":            {`{"result":"` + long + `","id":7}`, `{"result":"","id":7}`},
 		"several lines":   {"{\n\"a\": \"" + long + "\",\n \"id\": 7\n}", "{\n\"a\": \"\",\n \"id\": 7\n}"},
 		"batch":           {`[{"id":1,"result":["` + long + `"]},{"id":2}]`, `[{"id":1,"result":[]},{"id":2}]`},
@@ -92,7 +95,8 @@ func TestMessages_Max(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var outlines []string
-			got, err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{}\n"+c.in+"\n{\"b\":2}\n")), jsontext.Filter{
+			got,
+				err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{}\n"+c.in+"\n{\"b\":2}\n")), jsontext.Filter{
 				Max: 100, Message: func(m []byte, size int64) []byte {
 					if size <= 100 {
 						return m
@@ -120,7 +124,8 @@ func TestMessages_OneLine(t *testing.T) {
 	var lines []string
 	got, err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{\"a\":\n{\"b\":{}}\n[{\"c\"\n{}\n")),
 		jsontext.Filter{OneLine: true, Line: func(s string) { lines = append(lines, s) }}))
-	if want := []string{`{"a":`, `[{"c"`}; err != nil || string(got) != "{\"b\":{}}\n{}\n" || !slices.Equal(lines, want) {
+	if want := []string{`{"a":`,
+		`[{"c"`}; err != nil || string(got) != "{\"b\":{}}\n{}\n" || !slices.Equal(lines, want) {
 		t.Errorf("passed %q and %q, %v", got, lines, err)
 	}
 }

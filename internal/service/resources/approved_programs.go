@@ -107,10 +107,17 @@ func programsOf(dir string, s tool.Spec) []programFile {
 				out = append(out, p)
 			}
 		}
+		starts := len(argv) > 0 && isInterpreter(argv[0])
 		for i, w := range argv {
-			out = append(out, findProgram(dir, programFile{As: w, In: in, Argument: i > 0}))
+			p := findProgram(dir, programFile{As: w, In: in, Argument: i > 0})
+			if i == 0 || starts || isProgram(p, argv[0]) {
+				out = append(out, p)
+			}
+			starts = starts && (i == 0 || p.Path == "" && !slices.Contains(codeOptions, w))
 			if _, value, ok := strings.Cut(w, "="); ok && i > 0 {
-				out = append(out, findProgram(dir, programFile{As: value, In: in, Argument: true}))
+				if p := findProgram(dir, programFile{As: value, In: in, Argument: true}); isProgram(p, argv[0]) {
+					out = append(out, p)
+				}
 			}
 		}
 	}
@@ -130,7 +137,11 @@ func programsOf(dir string, s tool.Spec) []programFile {
 		in := under(dir, s.Dir)
 		words(in, append([]string{s.Command}, s.Args...))
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-			words(in, []string{"", s.Env[name]})
+			shell := ""
+			if name == "ENV" || name == "BASH_ENV" { // files that shells run first
+				shell = "sh"
+			}
+			words(in, []string{shell, s.Env[name]})
 		}
 	}
 	o := s.Programs()
@@ -144,13 +155,63 @@ func programsOf(dir string, s tool.Spec) []programFile {
 		words(under(dir, c.Dir), c.Words)
 	}
 	if o.File != "" {
-		words(dir, []string{"", o.File})
+		out = append(out, findProgram(dir, programFile{As: o.File, In: dir, Argument: true}))
 	}
 	// A word that names no file now could refer to a file that is created later.
 	return slices.DeleteFunc(out, func(p programFile) bool {
 		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 ||
 			strings.ContainsAny(p.As, "\x00\n"))
 	})
+}
+
+// codeOptions are the options of interpreters after which no argument is the file of the program.
+var codeOptions = []string{"-m", "-c", "-e", "-r", "--eval", "--command"}
+
+// isInterpreter reports whether a program runs the file that is its first argument of which a file
+// exists.
+func isInterpreter(program string) bool {
+	switch strings.TrimRight(baseName(program), ".0123456789") {
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "python", "pythonw", "pypy", "node", "nodejs",
+		"deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "julia", "rscript", "tclsh", "elixir",
+		"escript", "guile", "osascript", "dotnet":
+		return true
+	}
+	return false
+}
+
+func baseName(program string) string {
+	return strings.TrimSuffix(strings.ToLower(filepath.Base(program)), ".exe")
+}
+
+// isProgram reports whether the file of an argument is a program, or tells the command's program
+// what to start. Other files are data: what is started may write them.
+func isProgram(p programFile, command string) bool {
+	switch baseName(command) {
+	case "make", "gmake", "just", "task", "rake", "docker", "docker-compose", "podman":
+		return true
+	}
+	switch strings.ToLower(filepath.Ext(p.As)) {
+	case ".py", ".pyw", ".pyz", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".pl", ".pm",
+		".php", ".lua", ".sh", ".bash", ".zsh", ".ksh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".com", ".exe", ".dll",
+		".so", ".dylib", ".node", ".wasm", ".jar", ".war", ".class", ".go", ".rs", ".r", ".jl", ".tcl", ".ex", ".exs",
+		".scm", ".clj", ".kts", ".groovy", ".scala", ".swift", ".awk", ".sed", ".nix", ".applescript":
+		return true
+	}
+	if p.Path == "" {
+		return false
+	}
+	st, err := os.Stat(p.Path)
+	if err != nil || st.Mode()&0o111 != 0 {
+		return true
+	}
+	f, err := os.Open(p.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, 2)
+	_, err = io.ReadFull(f, start)
+	return err == nil && string(start) == "#!"
 }
 
 // implicitFiles returns the files that a program reads implicitly: they contain the code that it

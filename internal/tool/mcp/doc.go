@@ -4,7 +4,10 @@
 // It speaks the protocol through the official SDK and adds what a run needs and the SDK leaves to
 // its caller: processes that end with all their children, an environment that holds only named
 // variables, time limits that hold even against a server that does not read, a tool list that is
-// read again when the server announces a change, and secrets that appear in no message.
+// read again when the server announces a change, and secrets that appear in no message. What a
+// server sends is checked before the SDK reads it, because the SDK ends the connection at a message
+// that it cannot read: what is not a message is passed over, and an answer that cannot be read is a
+// failure of its call alone.
 //
 // It does not start an untrusted command (SEC5), use any HTTP client other than the one it is
 // configured with (SEC8), answer a server's requests for sampling, elicitation or roots, or repeat
