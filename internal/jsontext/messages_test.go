@@ -96,17 +96,18 @@ func TestMessages_Max(t *testing.T) {
 			t.Parallel()
 			var outlines []string
 			got,
-				err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{}\n"+c.in+"\n{\"b\":2}\n")), jsontext.Filter{
-				Max: 100, Message: func(m []byte, size int64) []byte {
-					if size <= 100 {
-						return m
-					}
-					if size != int64(len(c.in)) {
-						t.Errorf("size %d, want %d", size, len(c.in))
-					}
-					outlines = append(outlines, string(m))
-					return nil
-				}}))
+				err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader("{}\n"+c.in+"\n{\"b\":2}\n")),
+				jsontext.Filter{
+					Max: 100, Message: func(m []byte, size int64) []byte {
+						if size <= 100 {
+							return m
+						}
+						if size != int64(len(c.in)) {
+							t.Errorf("size %d, want %d", size, len(c.in))
+						}
+						outlines = append(outlines, string(m))
+						return nil
+					}}))
 			want := "{}\n{\"b\":2}\n"
 			if c.outline == "" {
 				want = "{}\n" + c.in + "\n{\"b\":2}\n"

@@ -171,8 +171,8 @@ var codeOptions = []string{"-m", "-c", "-e", "-r", "--eval", "--command"}
 // exists.
 func isInterpreter(program string) bool {
 	switch strings.TrimRight(baseName(program), ".0123456789") {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "python", "pythonw", "pypy", "node", "nodejs",
-		"deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "julia", "rscript", "tclsh", "elixir",
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "python", "pythonw", "pypy", "node",
+		"nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "julia", "rscript", "tclsh", "elixir",
 		"escript", "guile", "osascript", "dotnet":
 		return true
 	}
@@ -192,8 +192,8 @@ func isProgram(p programFile, command string) bool {
 	}
 	switch strings.ToLower(filepath.Ext(p.As)) {
 	case ".py", ".pyw", ".pyz", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".pl", ".pm",
-		".php", ".lua", ".sh", ".bash", ".zsh", ".ksh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".com", ".exe", ".dll",
-		".so", ".dylib", ".node", ".wasm", ".jar", ".war", ".class", ".go", ".rs", ".r", ".jl", ".tcl", ".ex", ".exs",
+		".php", ".lua", ".sh", ".bash", ".zsh", ".ksh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".com", ".exe",
+		".dll", ".so", ".dylib", ".node", ".wasm", ".jar", ".war", ".class", ".go", ".rs", ".r", ".jl", ".tcl", ".ex", ".exs",
 		".scm", ".clj", ".kts", ".groovy", ".scala", ".swift", ".awk", ".sed", ".nix", ".applescript":
 		return true
 	}
