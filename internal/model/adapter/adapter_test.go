@@ -81,12 +81,33 @@ func TestArguments(t *testing.T) {
 		if string(got) != want || !json.Valid(got) {
 			t.Errorf("Arguments(%q): got %s; want %s", in, got, want)
 		}
-		if back := ArgumentsText(got); strings.TrimSpace(in) != "" && in != "null" && back != strings.TrimSpace(in) {
-			t.Errorf("ArgumentsText: got %q; want %q", back, in)
-		}
 		if object := ArgumentsObject(got); object[0] != '{' || !json.Valid(object) {
 			t.Errorf("ArgumentsObject(%s): got %s", got, object)
 		}
+	}
+}
+
+func TestCallName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "_", "read_file-2": "read_file-2", "functions.read": "functions_read", "über": "__ber",
+		"shell<|channel|>commentary": "shell__channel__commentary", strings.Repeat("x", 70): strings.Repeat("x", 64),
+	} {
+		if got := CallName(in); got != want {
+			t.Errorf("CallName(%q): got %q; want %q", in, got, want)
+		}
+	}
+}
+
+func TestCallID(t *testing.T) {
+	t.Parallel()
+	long := func(id string) bool { return len(id) > 3 }
+	if got := CallID("call_1", long); got != "call_1" {
+		t.Errorf("got %q for a valid id", got)
+	}
+	a, b := CallID("a", long), CallID("b", long)
+	if a == b || a != CallID("a", long) || len(a) != ShortID || !IsName(a, "") {
+		t.Errorf("got %q and %q", a, b)
 	}
 }
 

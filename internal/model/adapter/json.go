@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -21,20 +23,8 @@ func Arguments(text string) json.RawMessage {
 	return Quote(text)
 }
 
-// ArgumentsText is the inverse of Arguments: it returns the string that a provider expects to get
-// back.
-func ArgumentsText(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "{}"
-	}
-	if text := ""; raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-// ArgumentsObject returns the arguments for a provider that accepts only an object: any other model
-// output is put under the key "input".
+// ArgumentsObject returns the arguments as a provider accepts them in a conversation, which is as an
+// object: any other model output is put under the key "input".
 func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")
@@ -43,6 +33,47 @@ func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return json.RawMessage(`{"input":` + string(raw) + `}`)
+}
+
+// maxName is the maximum length of a tool's name that every provider accepts.
+const maxName = 64
+
+// CallName returns the name of a call as every provider accepts it in a conversation. A model may
+// have called a tool that does not exist by any name, or by none.
+func CallName(name string) string {
+	clean := []byte(name[:min(len(name), maxName)])
+	for i := range clean {
+		if !IsName(string(clean[i:i+1]), "_-") {
+			clean[i] = '_'
+		}
+	}
+	if len(clean) == 0 {
+		return "_"
+	}
+	return string(clean)
+}
+
+// ShortID is the length of the ids that CallID makes.
+const ShortID = 9
+
+// CallID returns the id of a call for a provider that did not make it: id itself if it is valid,
+// otherwise ShortID letters and digits derived from it, which every provider accepts.
+func CallID(id string, valid func(string) bool) string {
+	if valid(id) {
+		return id
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:ShortID]
+}
+
+// IsName reports whether s consists of ASCII letters, digits and the bytes in more.
+func IsName(s, more string) bool {
+	for _, b := range []byte(s) {
+		isLetter := b|0x20 >= 'a' && b|0x20 <= 'z'
+		if !isLetter && (b < '0' || b > '9') && strings.IndexByte(more, b) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Quote returns s as a JSON string.

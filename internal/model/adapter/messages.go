@@ -24,7 +24,7 @@ type Writer interface {
 
 // conversation is the state kept in a model.Memo: the messages already written, and their JSON.
 type conversation struct {
-	protocol model.Protocol
+	form     string
 	messages []chat.Message
 	parts    *Parts
 	writer   Writer
@@ -36,15 +36,16 @@ type List struct {
 }
 
 // Messages writes a conversation, or the part of it that is new since the last call with this memo,
-// which may be nil. front is the JSON before the messages, including the separator; it is written
+// which may be nil. form identifies everything else on which the JSON depends: the
+// protocol, and what the server and the model require. front is the JSON before the messages, including the separator; it is written
 // again each time. begin returns a Writer of the protocol and empty Parts for it.
 //
 // It returns an error if an argument of a tool call or an Extra is not JSON.
-func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages []chat.Message,
+func Messages(memo *model.Memo, form string, front *Parts, messages []chat.Message,
 	begin func() (Writer, *Parts)) (*List, error) {
 	c, ok := memo.Take().(*conversation)
-	if !ok || c.protocol != protocol || !extends(messages, c.messages) {
-		c = &conversation{protocol: protocol}
+	if !ok || c.form != form || !extends(messages, c.messages) {
+		c = &conversation{form: form}
 		c.writer, c.parts = begin()
 	}
 	for i := len(c.messages); i < len(messages); i++ {

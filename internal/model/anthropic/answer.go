@@ -21,7 +21,10 @@ type answer struct {
 	turn int
 	// schemaTool is the tool whose arguments are the reply, "" for none.
 	schemaTool string
-	blocks     []*pending
+	// from and own describe the server.
+	from   string
+	own    bool
+	blocks []*pending
 	// counts is the usage in the terms of the API, in which input does not include the cache.
 	counts    *chat.Usage
 	model, id string
@@ -270,7 +273,7 @@ func (a *answer) reply() model.Reply {
 			layout = append(layout, block{Text: b.text.Len()})
 		case b.kind == "thinking":
 			reasoning.WriteString(b.thinking.String())
-			if b.signature.Len() > 0 {
+			if b.signature.Len() > 0 || !a.own && b.thinking.Len() > 0 {
 				layout = append(layout, block{Thinking: b.thinking.String(), Signature: b.signature.String()})
 				keeps = true
 			}
@@ -304,7 +307,7 @@ func (a *answer) reply() model.Reply {
 	}
 	r.Message.Text, r.Reasoning = chat.NewText(text.String()), reasoning.String()
 	if keeps {
-		if raw, err := json.Marshal(extra{Anthropic: layout}); err == nil { // strings and numbers always encode
+		if raw, err := json.Marshal(extra{From: a.from, Anthropic: layout}); err == nil { // strings and numbers always encode
 			r.Message.Extra = raw
 		}
 	}

@@ -28,7 +28,7 @@ func TestBody_MatchesSDK(t *testing.T) {
 		for path, value := range req.Params.ProviderOptions {
 			opts = append(opts, option.WithJSONSet(path, value))
 		}
-		p := params(req)
+		p := params(req, c.cfg.host())
 		p.Messages = messages(req.Messages)
 		_ = c.post(t.Context(), "v1/messages", p, nil, opts...) // no server responds
 	}, randomLayout)
@@ -72,7 +72,7 @@ func randomLayout(t *rapid.T, m *chat.Message, i int) json.RawMessage {
 			blocks = append(blocks, block{Call: new(call)})
 		}
 	}
-	raw, err := json.Marshal(extra{blocks})
+	raw, err := json.Marshal(extra{Anthropic: blocks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func messages(list []chat.Message) []sdk.MessageParam {
 }
 
 func toolResult(m chat.Message) sdk.ContentBlockParamUnion {
-	block := sdk.ToolResultBlockParam{ToolUseID: m.ToolCallID}
+	block := sdk.ToolResultBlockParam{ToolUseID: adapter.CallID(m.ToolCallID, validID)}
 	if m.IsError {
 		block.IsError = param.NewOpt(true)
 	}
@@ -125,7 +125,7 @@ func toolResult(m chat.Message) sdk.ContentBlockParamUnion {
 // assistant returns the blocks of a reply, with thinking in its original positions. A reply without
 // text and calls has none.
 func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
-	layout := layoutOf(m)
+	layout := layoutOf(m, "")
 	var out []sdk.ContentBlockParamUnion
 	at := 0
 	for _, b := range layout {
@@ -136,7 +136,8 @@ func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
 			out = append(out, sdk.NewRedactedThinkingBlock(b.Redacted))
 		case b.Call != nil:
 			call := m.ToolCalls[*b.Call]
-			out = append(out, sdk.NewToolUseBlock(call.ID, adapter.ArgumentsObject(call.Arguments), call.Name))
+			out = append(out, sdk.NewToolUseBlock(adapter.CallID(call.ID, validID),
+				adapter.ArgumentsObject(call.Arguments), adapter.CallName(call.Name)))
 		case b.Used != nil:
 			use := param.Override[sdk.ServerToolUseBlockParam](b.Used)
 			out = append(out, sdk.ContentBlockParamUnion{OfServerToolUse: &use})

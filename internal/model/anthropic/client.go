@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -58,6 +59,14 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, post: c.Post}, nil
 }
 
+// host names the server. Signatures are sent back to no other, which would reject them.
+func (cfg Config) host() string {
+	if u, err := url.Parse(cfg.BaseURL); err == nil {
+		return u.Hostname()
+	}
+	return cfg.BaseURL
+}
+
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if onDelta == nil {
@@ -72,7 +81,8 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
 
-	value, err := field(x, req)
+	from := c.cfg.host()
+	value, err := field(x, req, from)
 	if err != nil {
 		return model.Reply{}, x.Failure(ctx, err, nil, c.cfg.Key)
 	}
@@ -84,7 +94,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		opts = append(opts, option.WithJSONSet(path, value))
 	}
 	var resp *http.Response
-	err = c.post(watched, "v1/messages", params(req), &resp, opts...)
+	err = c.post(watched, "v1/messages", params(req, from), &resp, opts...)
 	if resp != nil && resp.Body != nil {
 		defer resp.Body.Close()
 	}
@@ -93,7 +103,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	}
 
 	body := bufio.NewReader(resp.Body)
-	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
+	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req), from: from, own: c.cfg.Own}
 	if adapter.IsJSON(resp.Header) {
 		err = a.readWhole(body)
 	} else {

@@ -229,8 +229,8 @@ func TestThinkingRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(reply.Message.Extra),
-		`{"anthropic":[{"thinking":"First I thought about it.","signature":"sig-1"},{"text":12},{"call":0}]}`); d !=
-		"" {
+		`{"from":"127.0.0.1","anthropic":[{"thinking":"First I thought about it.","signature":"sig-1"},{"text":12},`+
+			`{"call":0}]}`); d != "" {
 		t.Errorf("extra: -got +want\n%s", d)
 	}
 	req.Messages = append(req.Messages, reply.Message,

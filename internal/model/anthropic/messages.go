@@ -12,8 +12,8 @@ import (
 const messagesField = "messages"
 
 // field returns the value of the messages field.
-func field(x *adapter.Exchange, req model.Request) (any, error) {
-	l, err := list(req)
+func field(x *adapter.Exchange, req model.Request, from string) (any, error) {
+	l, err := list(req, from)
 	if err != nil {
 		return nil, err
 	}
@@ -21,17 +21,18 @@ func field(x *adapter.Exchange, req model.Request) (any, error) {
 }
 
 // list writes the conversation without its system messages.
-func list(req model.Request) (*adapter.List, error) {
+func list(req model.Request, from string) (*adapter.List, error) {
 	front := adapter.NewParts(true)
 	front.Raw("[")
-	return adapter.Messages(req.Memo, model.ProtocolAnthropic, front, req.Messages,
-		func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(true) })
+	return adapter.Messages(req.Memo, string(model.ProtocolAnthropic)+" "+from, front, req.Messages,
+		func() (adapter.Writer, *adapter.Parts) { return &writer{from: from}, adapter.NewParts(true) })
 }
 
 // writer writes the messages of the Messages API. Tool results belong to the user, all those of one
 // turn in one message and before any user text, so adjacent messages of one role become one
 // message.
 type writer struct {
+	from string    // the server
 	role chat.Role // of the message to which blocks are added; "" means none
 }
 
@@ -44,7 +45,7 @@ func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
 	case chat.RoleTool:
 		w.block(p, chat.RoleUser)
 		p.Raw(`{"tool_use_id":`)
-		p.String(m.ToolCallID)
+		p.String(adapter.CallID(m.ToolCallID, validID))
 		if m.IsError {
 			p.Raw(`,"is_error":true`)
 		}
@@ -96,8 +97,8 @@ func said(p *adapter.Parts, t text.Text) {
 // text and calls has none.
 func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 	whole, at := m.Text.String(), 0 // a reply is a string
-	for _, b := range layoutOf(*m) {
-		if b.Signature == "" && b.Redacted == "" && b.Call == nil && b.Used == nil && b.Found == nil {
+	for _, b := range layoutOf(*m, w.from) {
+		if !b.isThinking() && b.Redacted == "" && b.Call == nil && b.Used == nil && b.Found == nil {
 			s := whole[at : at+b.Text]
 			at += b.Text
 			if !b.List && strings.TrimSpace(s) != "" {
@@ -108,7 +109,7 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 		}
 		w.block(p, chat.RoleAssistant)
 		switch {
-		case b.Signature != "":
+		case b.isThinking():
 			p.Raw(`{"signature":`)
 			p.String(b.Signature)
 			p.Raw(`,"thinking":`)
@@ -121,11 +122,11 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 		case b.Call != nil:
 			call := m.ToolCalls[*b.Call]
 			p.Raw(`{"id":`)
-			p.String(call.ID)
+			p.String(adapter.CallID(call.ID, validID))
 			p.Raw(`,"input":`)
 			p.JSON(adapter.ArgumentsObject(call.Arguments))
 			p.Raw(`,"name":`)
-			p.String(call.Name)
+			p.String(adapter.CallName(call.Name))
 			p.Raw(`,"type":"tool_use"}`)
 		case b.Used != nil:
 			p.JSON(b.Used)
@@ -134,3 +135,6 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 		}
 	}
 }
+
+// validID reports whether the API accepts an id of a call.
+func validID(id string) bool { return id != "" && adapter.IsName(id, "_-") }

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -24,8 +25,9 @@ const maxSearches = 5
 // input.
 const emptyText = "(empty)"
 
-// params builds the request body except its messages. The penalties have no counterpart here.
-func params(req model.Request) sdk.MessageNewParams {
+// params builds the request body except its messages. The penalties have no counterpart here. from
+// is the server.
+func params(req model.Request, from string) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:         req.Model,
 		MaxTokens:     defaultMaxTokens,
@@ -42,8 +44,11 @@ func params(req model.Request) sdk.MessageNewParams {
 		case *budget == 0:
 			p.Thinking.OfDisabled = &sdk.ThinkingConfigDisabledParam{}
 		default:
-			p.Thinking.OfEnabled = &sdk.ThinkingConfigEnabledParam{BudgetTokens: *budget}
 			p.MaxTokens += *budget
+			if lacksThinking(req.Messages, from) {
+				break
+			}
+			p.Thinking.OfEnabled = &sdk.ThinkingConfigEnabledParam{BudgetTokens: *budget}
 		}
 	}
 	if req.Params.MaxTokens != nil {
@@ -162,14 +167,34 @@ type block struct {
 
 // extra is the form of Message.Extra by which this adapter recognizes its own data.
 type extra struct {
+	// From is the server; "" means any, as in older journals.
+	From      string  `json:"from,omitempty"`
 	Anthropic []block `json:"anthropic"`
+}
+
+// isThinking reports whether b is visible thinking. Compatible servers may send it unsigned.
+func (b block) isThinking() bool { return b.Signature != "" || b.Thinking != "" }
+
+// lacksThinking reports whether the last reply calls tools, has results, and has no thinking that
+// the server would accept: it is another model's. The API then rejects a thinking budget.
+func lacksThinking(messages []chat.Message, from string) bool {
+	i := len(messages) - 1
+	for i >= 0 && messages[i].Role == chat.RoleTool {
+		i--
+	}
+	if i < 0 || i == len(messages)-1 || messages[i].Role != chat.RoleAssistant {
+		return false
+	}
+	return !slices.ContainsFunc(layoutOf(messages[i], from),
+		func(b block) bool { return b.isThinking() || b.Redacted != "" })
 }
 
 // layoutOf returns the order of a message's blocks: the kept one if it still fits the message,
 // otherwise text followed by calls.
-func layoutOf(m chat.Message) []block {
+func layoutOf(m chat.Message, from string) []block {
 	var kept extra
-	if len(m.Extra) > 0 && json.Unmarshal(m.Extra, &kept) == nil && kept.fits(m) {
+	if len(m.Extra) > 0 && json.Unmarshal(m.Extra, &kept) == nil && (kept.From == "" || kept.From == from) &&
+		kept.fits(m) {
 		return kept.Anthropic
 	}
 	var out []block

@@ -75,7 +75,7 @@ func contents(list []chat.Message) []*genai.Content {
 				key = "error"
 			}
 			add(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
-				ID: m.ToolCallID, Name: name, Response: map[string]any{key: m.Text.String()},
+				ID: m.ToolCallID, Name: adapter.CallName(name), Response: map[string]any{key: m.Text.String()},
 			}})
 		default:
 			text := m.Text.String()
@@ -95,7 +95,7 @@ func assistant(m chat.Message) []*genai.Part {
 	}
 	for _, c := range m.ToolCalls {
 		parts = append(parts, &genai.Part{
-			FunctionCall: &genai.FunctionCall{ID: c.ID, Name: c.Name,
+			FunctionCall: &genai.FunctionCall{ID: c.ID, Name: adapter.CallName(c.Name),
 				Args: adapter.Object(adapter.ArgumentsObject(c.Arguments))},
 			ThoughtSignature: signatureOf(c.Extra),
 		})

@@ -1,6 +1,8 @@
 package google
 
 import (
+	"strings"
+
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
@@ -10,15 +12,20 @@ import (
 func list(req model.Request) (*adapter.List, error) {
 	front := adapter.NewParts(true)
 	front.Raw("[")
-	return adapter.Messages(req.Memo, model.ProtocolGoogle, front, req.Messages,
+	form, signs := string(model.ProtocolGoogle), needsSignatures(req.Model)
+	if signs {
+		form += " signed"
+	}
+	return adapter.Messages(req.Memo, form, front, req.Messages,
 		func() (adapter.Writer, *adapter.Parts) {
-			return &writer{names: map[string]string{}}, adapter.NewParts(true)
+			return &writer{signs: signs, names: map[string]string{}}, adapter.NewParts(true)
 		})
 }
 
 // writer writes the contents of generateContent; adjacent messages of one role become one content,
 // so that all results of a turn are together.
 type writer struct {
+	signs bool              // the model rejects a reply whose first call has no signature
 	role  string            // of the content to which parts are added; "" means none
 	names map[string]string // names of the called functions, by call id
 }
@@ -75,7 +82,7 @@ func (w *writer) result(p *adapter.Parts, m *chat.Message) {
 	}
 	p.Raw(`{"functionResponse":{`)
 	field(p, "id", m.ToolCallID)
-	field(p, "name", name)
+	field(p, "name", adapter.CallName(name))
 	if m.IsError {
 		p.Raw(`"response":{"error":`)
 	} else {
@@ -102,7 +109,7 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 		signature(p, m.Extra)
 		p.Raw("}")
 	}
-	for _, c := range m.ToolCalls {
+	for i, c := range m.ToolCalls {
 		w.names[c.ID] = c.Name
 		w.part(p, roleModel)
 		p.Raw(`{"functionCall":`)
@@ -113,10 +120,11 @@ func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
 		if c.ID != "" {
 			call["id"] = c.ID
 		}
-		if c.Name != "" {
-			call["name"] = c.Name
-		}
+		call["name"] = adapter.CallName(c.Name)
 		p.JSON(call)
+		if w.signs && i == 0 && len(signatureOf(c.Extra)) == 0 {
+			p.Raw(`,"thoughtSignature":"skip_thought_signature_validator"`)
+		}
 		signature(p, c.Extra)
 		p.Raw("}")
 	}
@@ -128,4 +136,13 @@ func signature(p *adapter.Parts, extra []byte) {
 		p.Raw(`,"thoughtSignature":`)
 		p.JSON(s)
 	}
+}
+
+// needsSignatures reports whether a model rejects calls without a signature. For those that another
+// model made, Google documents a value that skips the check:
+// https://ai.google.dev/gemini-api/docs/thought-signatures.
+func needsSignatures(name string) bool {
+	name = strings.TrimPrefix(strings.ToLower(name), "models/")
+	return !strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2") &&
+		strings.HasPrefix(name, "gemini-")
 }

@@ -20,7 +20,10 @@ import (
 // answer accumulates the response.
 type answer struct {
 	// turn makes ids of tool calls unique in the conversation if a server sends none.
-	turn                     int
+	turn int
+	// tools reports whether the request offered tools; only then is reasoning wanted back.
+	tools bool
+	dialect
 	text, reasoning, refusal strings.Builder
 	calls                    []*pendingCall
 	usage                    *chat.Usage
@@ -32,6 +35,8 @@ type answer struct {
 	done            bool
 	chunks, choices int
 	sources         adapter.Sources
+	reasoningField  string // the field in which the reasoning came
+	details         reasoningDetails
 }
 
 // add processes one chunk.
@@ -57,8 +62,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 			a.failed = cmp.Or(json.Unmarshal(message, &d), a.failed) // the whole answer as one event
 		}
 		a.addContent(d.Content, d.JSON.Content, onDelta)
-		if r := reasoningOf(d.JSON.ExtraFields); r != "" {
-			a.reasoning.WriteString(r)
+		if r := a.addReasoning(d.JSON.ExtraFields); r != "" {
 			onDelta(model.Delta{Reasoning: r})
 		}
 		a.addCitations(d.JSON.ExtraFields["annotations"])
@@ -105,9 +109,13 @@ func (a *answer) addWhole(c sdk.ChatCompletion) {
 	for _, n := range choice.Message.Annotations {
 		a.sources.Add(n.URLCitation.Title, n.URLCitation.URL)
 	}
-	a.reasoning.WriteString(reasoningOf(choice.Message.JSON.ExtraFields))
+	a.addReasoning(choice.Message.JSON.ExtraFields)
 	for i, call := range choice.Message.ToolCalls {
-		p := &pendingCall{index: int64(i), id: call.ID, name: call.Function.Name}
+		var extra struct {
+			Content json.RawMessage `json:"extra_content"`
+		}
+		_ = json.Unmarshal([]byte(call.RawJSON()), &extra) // it was parsed before
+		p := &pendingCall{index: int64(i), id: call.ID, name: call.Function.Name, content: string(extra.Content)}
 		p.args.WriteString(call.Function.Arguments)
 		a.calls = append(a.calls, p)
 	}
@@ -179,9 +187,13 @@ func (a *answer) reply() model.Reply {
 		if id == "" || slices.ContainsFunc(r.Message.ToolCalls, func(o chat.ToolCall) bool { return o.ID == id }) {
 			id = fmt.Sprintf("call_%d_%d", a.turn, i)
 		}
-		r.Message.ToolCalls = append(r.Message.ToolCalls,
-			chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())})
+		call := chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())}
+		if c.content != "" {
+			call.Extra = a.keep(map[string]json.RawMessage{extraContent: json.RawMessage(c.content)})
+		}
+		r.Message.ToolCalls = append(r.Message.ToolCalls, call)
 	}
+	r.Message.Extra = a.keep(a.wantedBack())
 	stop, _ := adapter.Stop(a.finish, "") // problem returned its error
 	switch {
 	case stop == model.StopLength:
@@ -197,17 +209,41 @@ func (a *answer) reply() model.Reply {
 	return r
 }
 
-// reasoningOf reads the model's visible thinking, for which compatible servers use two names and
-// OpenAI none.
-func reasoningOf(extra map[string]respjson.Field) string {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		if f, ok := extra[name]; ok {
-			if text := textIn([]byte(f.Raw())); text != "" {
-				return text
-			}
+// Fields that are not OpenAI's. What came in one is sent back in the same: servers know one name of
+// reasoning and reject the other.
+const (
+	reasoningContent = "reasoning_content"
+	reasoningText    = "reasoning"
+	reasoningBlocks  = "reasoning_details"
+	extraContent     = "extra_content"
+)
+
+// addReasoning processes the model's visible thinking in a message or a part of one, and returns
+// its text.
+func (a *answer) addReasoning(extra map[string]respjson.Field) string {
+	a.details.add(extra[reasoningBlocks].Raw())
+	for _, name := range []string{reasoningContent, reasoningText} {
+		if text := textIn([]byte(extra[name].Raw())); text != "" {
+			a.reasoning.WriteString(text)
+			a.reasoningField = name
+			return text
 		}
 	}
 	return ""
+}
+
+// wantedBack returns the fields of the reply that are sent back with it.
+func (a *answer) wantedBack() map[string]json.RawMessage {
+	switch {
+	case !a.tools:
+	case len(a.details) > 0:
+		if raw, err := json.Marshal(a.details); err == nil { // it was decoded from JSON
+			return map[string]json.RawMessage{reasoningBlocks: raw}
+		}
+	case a.reasoning.Len() > 0 && a.reasoningField != "":
+		return map[string]json.RawMessage{a.reasoningField: adapter.Quote(a.reasoning.String())}
+	}
+	return nil
 }
 
 // Expected describes the responses that this adapter expects.
@@ -215,8 +251,10 @@ func Expected() adapter.Answers {
 	return adapter.Answers{
 		Types: []reflect.Type{reflect.TypeFor[sdk.ChatCompletionChunk](), reflect.TypeFor[sdk.ChatCompletion]()},
 		Extra: []string{
-			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.annotations",
-			"choices.message.reasoning_content", "choices.message.reasoning", "choices.error",
+			"choices.delta.reasoning_content", "choices.delta.reasoning", "choices.delta.reasoning_details",
+			"choices.delta.annotations", "choices.delta.tool_calls.extra_content",
+			"choices.message.reasoning_content", "choices.message.reasoning", "choices.message.reasoning_details",
+			"choices.message.tool_calls.extra_content", "choices.error",
 			"choices.native_finish_reason", "choices.usage", "x_groq", "usage.prompt_cache_hit_tokens",
 			"usage.cached_tokens", "usage.cache_read_input_tokens", "usage.prompt_tokens_details.cache_write_tokens",
 		},

@@ -47,7 +47,7 @@ func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
 		case chat.RoleAssistant:
 			out = append(out, assistant(m))
 		case chat.RoleTool:
-			out = append(out, sdk.ToolMessage(m.Text.String(), m.ToolCallID))
+			out = append(out, sdk.ToolMessage(m.Text.String(), adapter.CallID(m.ToolCallID, notEmpty)))
 		default:
 			out = append(out, sdk.UserMessage(m.Text.String()))
 		}
@@ -55,20 +55,24 @@ func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
 	return out
 }
 
+func notEmpty(id string) bool { return id != "" }
+
 func assistant(m chat.Message) sdk.ChatCompletionMessageParamUnion {
 	if len(m.ToolCalls) == 0 {
 		return sdk.AssistantMessage(m.Text.String())
 	}
 	var a sdk.ChatCompletionAssistantMessageParam
-	if !m.Text.IsZero() {
+	if m.Text.IsZero() {
+		a.Content = param.Override[sdk.ChatCompletionAssistantMessageParamContentUnion](json.RawMessage("null"))
+	} else {
 		a.Content.OfString = param.NewOpt(m.Text.String())
 	}
 	for _, call := range m.ToolCalls {
 		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID: call.ID,
+				ID: adapter.CallID(call.ID, notEmpty),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: call.Name, Arguments: adapter.ArgumentsText(call.Arguments),
+					Name: adapter.CallName(call.Name), Arguments: string(adapter.ArgumentsObject(call.Arguments)),
 				},
 			},
 		})

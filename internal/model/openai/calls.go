@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type pendingCall struct {
 	index    int64 // its index as sent by the server, noIndex if none was sent
 	id, name string
 	args     strings.Builder
+	content  string // extra_content: signatures of Gemini models
 }
 
 const noIndex = -1
@@ -52,6 +54,7 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 		args = "" // the whole call again, at the end of the stream
 	}
 	c.args.WriteString(args)
+	c.content = cmp.Or(piece.JSON.ExtraFields[extraContent].Raw(), c.content)
 	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{
 		Index: at, ID: piece.ID, Name: piece.Function.Name, Arguments: args,
 	}})

@@ -71,7 +71,8 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
 
-	value, err := field(x, req)
+	d := dialectOf(c.cfg, req)
+	value, err := field(x, req, d)
 	if err != nil {
 		return model.Reply{}, c.failure(ctx, x, err, nil)
 	}
@@ -93,7 +94,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	}
 
 	body := bufio.NewReader(resp.Body)
-	a := answer{turn: len(req.Messages)}
+	a := answer{turn: len(req.Messages), dialect: d, tools: len(req.Tools) > 0}
 	if adapter.IsJSON(resp.Header) || startsWithBrace(body) {
 		err = a.readWhole(body)
 	} else {

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"fmt"
+
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
@@ -10,8 +12,8 @@ import (
 const messagesField = "messages"
 
 // field returns the value of the messages field.
-func field(x *adapter.Exchange, req model.Request) (any, error) {
-	l, err := list(req)
+func field(x *adapter.Exchange, req model.Request, d dialect) (any, error) {
+	l, err := list(req, d)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +21,7 @@ func field(x *adapter.Exchange, req model.Request) (any, error) {
 }
 
 // list writes the conversation, with the system prompt as its first message.
-func list(req model.Request) (*adapter.List, error) {
+func list(req model.Request, d dialect) (*adapter.List, error) {
 	front := adapter.NewParts(false)
 	front.Raw("[")
 	if req.System != "" {
@@ -28,13 +30,17 @@ func list(req model.Request) (*adapter.List, error) {
 			front.Raw(",")
 		}
 	}
-	return adapter.Messages(req.Memo, model.ProtocolOpenAI, front, req.Messages,
-		func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(false) })
+	form := fmt.Sprintf("%s %s %t", model.ProtocolOpenAI, d.from, d.reasoned)
+	return adapter.Messages(req.Memo, form, front, req.Messages,
+		func() (adapter.Writer, *adapter.Parts) { return &writer{dialect: d}, adapter.NewParts(false) })
 }
 
 // writer writes the messages of Chat Completions. chat.Message.Name is not sent: names with spaces
 // are rejected, and the engine writes speakers into the text if they matter (D30).
-type writer struct{ any bool }
+type writer struct {
+	dialect
+	any bool
+}
 
 // Add implements adapter.Writer.
 func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
@@ -43,15 +49,15 @@ func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
 	}
 	w.any = true
 	switch {
-	case m.Role == chat.RoleSystem, m.Role == chat.RoleAssistant && len(m.ToolCalls) == 0:
+	case m.Role == chat.RoleSystem:
 		w.text(p, m.Role, m.Text)
 	case m.Role == chat.RoleAssistant:
-		w.calls(p, m)
+		w.assistant(p, m)
 	case m.Role == chat.RoleTool:
 		p.Raw(`{"content":`)
 		p.Text(m.Text)
 		p.Raw(`,"tool_call_id":`)
-		p.String(m.ToolCallID)
+		p.String(adapter.CallID(m.ToolCallID, w.validID))
 		p.Raw(`,"role":"tool"}`)
 	default:
 		w.text(p, chat.RoleUser, m.Text)
@@ -67,25 +73,41 @@ func (w *writer) text(p *adapter.Parts, role chat.Role, said text.Text) {
 	p.Raw(`,"role":"` + string(role) + `"}`)
 }
 
-func (w *writer) calls(p *adapter.Parts, m *chat.Message) {
-	p.Raw("{")
-	if !m.Text.IsZero() {
-		p.Raw(`"content":`)
+// assistant writes a reply. Its content is always there: some servers reject a message without it,
+// and others an empty string next to calls.
+func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
+	p.Raw(`{"content":`)
+	if m.Text.IsZero() && len(m.ToolCalls) > 0 {
+		p.Raw("null")
+	} else {
 		p.Text(m.Text)
-		p.Raw(",")
 	}
-	p.Raw(`"tool_calls":[`)
-	for i, c := range m.ToolCalls {
-		if i > 0 {
-			p.Raw(",")
+	p.Raw(",")
+	if w.reasoned && w.kept(m.Extra)[reasoningContent] == nil {
+		p.Raw(`"` + reasoningContent + `":"",`)
+	}
+	w.write(p, m.Extra)
+	if len(m.ToolCalls) > 0 {
+		p.Raw(`"tool_calls":[`)
+		for i, c := range m.ToolCalls {
+			if i > 0 {
+				p.Raw(",")
+			}
+			w.call(p, c)
 		}
-		p.Raw(`{"id":`)
-		p.String(c.ID)
-		p.Raw(`,"function":{"arguments":`)
-		p.String(adapter.ArgumentsText(c.Arguments))
-		p.Raw(`,"name":`)
-		p.String(c.Name)
-		p.Raw(`},"type":"function"}`)
+		p.Raw("],")
 	}
-	p.Raw(`],"role":"assistant"}`)
+	p.Raw(`"role":"assistant"}`)
+}
+
+func (w *writer) call(p *adapter.Parts, c chat.ToolCall) {
+	p.Raw(`{"id":`)
+	p.String(adapter.CallID(c.ID, w.validID))
+	p.Raw(`,"function":{"arguments":`)
+	p.String(string(adapter.ArgumentsObject(c.Arguments)))
+	p.Raw(`,"name":`)
+	p.String(adapter.CallName(c.Name))
+	p.Raw(`},`)
+	w.write(p, c.Extra)
+	p.Raw(`"type":"function"}`)
 }

@@ -80,7 +80,7 @@ func TestRequestBody(t *testing.T) {
 					{"role": "assistant", "content": "wait", "tool_calls": [
 						{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\": 1}"}},
 						{"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
-						{"id": "c", "type": "function", "function": {"name": "h", "arguments": "{bro"}}
+						{"id": "c", "type": "function", "function": {"name": "h", "arguments": "{\"input\":\"{bro\"}"}}
 					]},
 					{"role": "tool", "tool_call_id": "a", "content": "1"},
 					{"role": "tool", "tool_call_id": "b", "content": ""},
@@ -168,7 +168,8 @@ func TestCompatibleServers_Quirks(t *testing.T) {
 				`"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
 				`"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
 			model.Reply{
-				Message:   chat.Message{Text: chat.NewText("hi"), ToolCalls: []chat.ToolCall{call("a", "f", "{}")}},
+				Message: chat.Message{Text: chat.NewText("hi"), ToolCalls: []chat.ToolCall{call("a", "f", "{}")},
+					Extra: json.RawMessage(`{"openai":{"from":"127.0.0.1/m-1","fields":{"reasoning_content":"hm"}}}`)},
 				Reasoning: "hm", StopReason: "tool_calls", Model: "m",
 				Usage: &chat.Usage{InputTokens: 3, OutputTokens: 2},
 			},
@@ -207,7 +208,9 @@ func TestCompatibleServers_Quirks(t *testing.T) {
 		"reasoning by another name": {
 			sse, "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":null}}]}\n\ndata: " +
 				"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
-			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, Reasoning: "hm", StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("a"),
+				Extra: json.RawMessage(`{"openai":{"from":"127.0.0.1/m-1","fields":{"reasoning":"hm"}}}`)},
+				Reasoning: "hm", StopReason: "stop"},
 		},
 		"refusal": {
 			sse, "data: {\"choices\":[{\"delta\":{\"refusal\":\"I will not.\"},\"finish_reason\":\"stop\"}]}\n\n",
