@@ -32,6 +32,10 @@ func TestArguments(t *testing.T) {
 		got    string // the arguments of the call
 	}{
 		{"good", schema, ` {"path":"x","who":null} `, "", `{"path":"x","who":null}`},
+		{"null for what is optional counts as absent", schema, `{"path":"x","mode":null,"lines":[{"n":null}]}`, "",
+			`{"lines":[{}],"path":"x"}`},
+		{"null for what is required", schema, `{"path":null}`, `(root): lacks "path"`, ""},
+		{"a whole number as 5.0", schema, `{"path":"x","lines":[{"n":5.0}]}`, "", `{"lines":[{"n":5}],"path":"x"}`},
 		{"big numbers stay whole", nil, `{"n":12345678901234567890}`, "", `{"n":12345678901234567890}`},
 		{"nothing", nil, ``, "", `{}`},
 		{"null", nil, `null`, "", `{}`},

@@ -30,8 +30,8 @@ func compileSchema(params json.RawMessage) (argumentSchema, error) {
 	return argumentSchema{compiled}, nil
 }
 
-// check returns the arguments as an object ({} if there are none), or a problem described for the
-// model.
+// check returns the arguments as an object ({} if there are none) as [schema.Schema.Fit] reads them,
+// or a problem described for the model.
 func (s argumentSchema) check(args json.RawMessage) (_ json.RawMessage, problem string) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
@@ -52,7 +52,7 @@ func (s argumentSchema) check(args json.RawMessage) (_ json.RawMessage, problem 
 	if s.compiled == nil {
 		return args, ""
 	}
-	violations := s.compiled.Validate(args)
+	args, violations := s.compiled.Fit(args)
 	if len(violations) == 0 {
 		return args, ""
 	}

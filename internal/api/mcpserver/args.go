@@ -14,13 +14,13 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// arguments checks the arguments of a call against the schema of its tool and decodes them into a
-// struct. The error is a *service.InvalidError that names each field.
+// arguments checks the arguments of a call against the schema of its tool, as [schema.Schema.Fit]
+// reads them, and decodes them into a struct. The error is a *service.InvalidError that names each field.
 func (t *tool) arguments(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage(`{}`)
 	}
-	violations := t.accepts.Validate(raw)
+	raw, violations := t.accepts.Fit(raw)
 	if len(violations) > 0 {
 		lines := make([]string, len(violations))
 		for i, v := range violations {
