@@ -199,6 +199,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		Usage:   reply.Usage,
 		Model:   reply.Model,
 		Stop:    string(reply.StopReason),
+		Warning: reply.Warning,
 		Source:  source(reply.Source),
 
 		UsageEstimated: reply.UsageEstimated,

@@ -40,8 +40,10 @@ type ModelResult struct {
 	UsageEstimated string
 	Model          string
 	Stop           string
-	Source         string
-	Failure        *Failure
+	// Warning is what people should know about the call, or "".
+	Warning string
+	Source  string
+	Failure *Failure
 	// Concurrent and Asks are as in ModelReplied, without the calls of tools that the engine itself
 	// answers.
 	Concurrent, Asks []int

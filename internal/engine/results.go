@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
@@ -46,6 +47,9 @@ func (s *calls) handleModel(d ModelResult) {
 	compaction, warning := c.Compaction, ReplyWarning(&m, d.Stop)
 	if compaction != nil {
 		m.ToolCalls, warning = nil, "" // none were offered
+	}
+	if d.Warning != "" {
+		warning = strings.TrimSuffix(event.Clean(d.Warning)+"; "+warning, "; ")
 	}
 	var concurrent []int
 	if !late {

@@ -107,6 +107,8 @@ type Reply struct {
 	// report; "" means that Usage is as reported. WithUsage sets it.
 	UsageEstimated string
 	StopReason     StopReason
+	// Warning is what people should know about the call, or "".
+	Warning string
 	// ID is the provider's id of the response, or "" if it sent none.
 	ID string
 	// Details are what a Registry knows about the call; nil for other clients.

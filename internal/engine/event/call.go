@@ -102,7 +102,8 @@ type ModelReplied struct {
 	// if their turn comes later.
 	Concurrent []int `json:"concurrent,omitempty"`
 	Asks       []int `json:"asks,omitempty"`
-	// Warning says that the reply is empty, cut off or a refusal; otherwise it is "".
+	// Warning says that the reply is empty, cut off or a refusal, or what people should know about
+	// the call; otherwise it is "".
 	Warning string `json:"warning,omitempty"`
 	// Compaction means that the reply is a summary and not part of the conversation.
 	Compaction bool `json:"compaction,omitempty"`

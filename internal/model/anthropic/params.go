@@ -56,7 +56,7 @@ func params(req model.Request, from string) sdk.MessageNewParams {
 	}
 	p.OutputConfig.Effort = sdk.OutputConfigEffort(req.Params.ReasoningEffort)
 	for _, tool := range req.Tools {
-		p.Tools = append(p.Tools, toolParam(tool.Name, tool.Description, adapter.Object(tool.Parameters)))
+		p.Tools = append(p.Tools, toolParam(tool.Name, tool.Description, adapter.ToolSchema(tool.Parameters)))
 	}
 	if req.Search {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfWebSearchTool20250305: &sdk.WebSearchTool20250305Param{
@@ -69,7 +69,7 @@ func params(req model.Request, from string) sdk.MessageNewParams {
 	if name := schemaTool(req); name != "" {
 		p.Tools = append(p.Tools,
 			toolParam(name, "Gives the final answer. Call it exactly once, when the answer is complete.",
-				adapter.Object(req.Schema.JSON)))
+				adapter.ToolSchema(req.Schema.JSON)))
 		if len(req.Tools) > 0 {
 			p.ToolChoice.OfAny = &sdk.ToolChoiceAnyParam{}
 		} else {

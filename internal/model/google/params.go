@@ -46,7 +46,7 @@ func config(req model.Request, contents any) *genai.GenerateContentConfig {
 	for _, tool := range req.Tools {
 		f := &genai.FunctionDeclaration{Name: tool.Name, Description: tool.Description}
 		if len(tool.Parameters) > 0 {
-			f.ParametersJsonSchema = adapter.Object(tool.Parameters)
+			f.ParametersJsonSchema = adapter.ToolSchema(tool.Parameters)
 		}
 		functions = append(functions, f)
 	}
@@ -54,7 +54,7 @@ func config(req model.Request, contents any) *genai.GenerateContentConfig {
 		if name := schemaTool(req); name != "" {
 			functions = append(functions, &genai.FunctionDeclaration{
 				Name: name, Description: "Gives the final answer. Call it exactly once, when the answer is complete.",
-				ParametersJsonSchema: adapter.Object(req.Schema.JSON),
+				ParametersJsonSchema: adapter.ToolSchema(req.Schema.JSON),
 			})
 			cfg.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{
 				Mode: genai.FunctionCallingConfigModeAny,

@@ -35,7 +35,7 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 		p.Stop.OfStringArray = req.Params.Stop
 	}
 	for _, tool := range req.Tools {
-		def := shared.FunctionDefinitionParam{Name: tool.Name, Parameters: adapter.Object(tool.Parameters)}
+		def := shared.FunctionDefinitionParam{Name: tool.Name, Parameters: adapter.ToolSchema(tool.Parameters)}
 		if tool.Description != "" {
 			def.Description = param.NewOpt(tool.Description)
 		}

@@ -74,10 +74,10 @@ func Expected(p model.Protocol) (expected adapter.Answers, ok bool) {
 	return adapter.Answers{}, false
 }
 
-// wrap prevents a nil adapter from becoming a non-nil Client.
+// wrap adds what all adapters do, and prevents a nil adapter from becoming a non-nil Client.
 func wrap[C model.Client](c C, err error) (model.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the adapter: %w", err)
 	}
-	return c, nil
+	return adapter.WithoutRefusedTools(c), nil
 }
