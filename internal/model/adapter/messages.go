@@ -36,9 +36,10 @@ type List struct {
 }
 
 // Messages writes a conversation, or the part of it that is new since the last call with this memo,
-// which may be nil. form identifies everything else on which the JSON depends: the
-// protocol, and what the server and the model require. front is the JSON before the messages, including the separator; it is written
-// again each time. begin returns a Writer of the protocol and empty Parts for it.
+// which may be nil. form identifies everything else on which the JSON depends: the protocol, and
+// what the server and the model require. front is the JSON before the messages, including the
+// separator; it is written again each time. begin returns a Writer of the protocol and empty Parts
+// for it.
 //
 // It returns an error if an argument of a tool call or an Extra is not JSON.
 func Messages(memo *model.Memo, form string, front *Parts, messages []chat.Message,

@@ -88,7 +88,8 @@ func (w *withoutTools) refuse(name string, tools []chat.ToolDef, names []string,
 var (
 	toolPlace = regexp.MustCompile(`(?:^|[^a-zA-Z0-9_])tools(?:\[(\d+)\]|\.(\d+)\b|["'], ?(\d+)\b)` +
 		`(?:\.function_?[dD]eclarations\[(\d+)\])?`)
-	toolName = regexp.MustCompile("(?:schema|parameters|definition)[a-z ]* (?:for|of) (?:function|tool)[: ]+['\"`]?([a-zA-Z0-9_-]+)")
+	toolName = regexp.MustCompile("(?:schema|parameters|definition)[a-z ]* (?:for|of) (?:function|tool)[: ]+" +
+		"['\"`]?([a-zA-Z0-9_-]+)")
 )
 
 // refusedTools returns the names of the tools whose definitions are the reason of err.

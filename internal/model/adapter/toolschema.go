@@ -41,20 +41,21 @@ type flattener struct {
 // flat returns the schema of an object that accepts all objects that schema accepts.
 func (f *flattener) flat(schema any) map[string]any {
 	from, _ := schema.(map[string]any)
-	if f.steps++; f.steps > maxFlat {
-		from = nil // a reference to itself, or a hostile schema
-	}
+	f.steps++
 	out := map[string]any{}
 	maps.Copy(out, from)
 	own, _ := from["properties"].(map[string]any)
 	properties := map[string]any{}
 	maps.Copy(properties, own)
 	required := texts(from["required"])
-	both := list(from["allOf"])
+	both := slices.Clip(list(from["allOf"]))
 	if ref, ok := from["$ref"].(string); ok {
 		both = append(both, f.target(ref))
 	}
 	for _, part := range both {
+		if f.steps > maxFlat {
+			break // a reference to itself, or a hostile schema
+		}
 		p := f.flat(part)
 		for name, value := range p {
 			if _, ok := out[name]; !ok {
@@ -72,6 +73,10 @@ func (f *flattener) flat(schema any) map[string]any {
 		var common []string
 		found := map[string][]any{}
 		for i, part := range list(from[keyword]) {
+			if f.steps > maxFlat {
+				common = nil
+				break
+			}
 			p := f.flat(part)
 			for name, value := range p["properties"].(map[string]any) {
 				same := func(x any) bool { return reflect.DeepEqual(x, value) }
@@ -93,7 +98,8 @@ func (f *flattener) flat(schema any) map[string]any {
 		}
 		required = append(required, common...)
 	}
-	for _, name := range []string{"$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not", "if", "then", "else", "required"} {
+	for _, name := range []string{"$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not", "if", "then", "else",
+		"required"} {
 		delete(out, name)
 	}
 	out["type"], out["properties"] = "object", properties
@@ -165,18 +171,25 @@ func clean(m map[string]any) {
 			setOrDelete(m, name, unique(list(value)))
 		case "required":
 			setOrDelete(m, name, unique(anys(texts(value))))
-		case "description", "title":
+		case "description", "title", "format", "pattern":
 			if _, ok := value.(string); !ok {
+				delete(m, name)
+			}
+		case "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties",
+			"maxProperties":
+			if _, ok := value.(float64); !ok {
 				delete(m, name)
 			}
 		case "exclusiveMinimum", "exclusiveMaximum":
 			if isExclusive, ok := value.(bool); ok { // draft 4
 				bound := "m" + strings.TrimPrefix(name, "exclusiveM")
 				delete(m, name)
-				if limit, ok := m[bound]; ok && isExclusive {
+				if limit, ok := m[bound].(float64); ok && isExclusive {
 					m[name] = limit
 					delete(m, bound)
 				}
+			} else if _, ok := value.(float64); !ok {
+				delete(m, name)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +47,8 @@ func TestToolSchema(t *testing.T) {
 				"definitions":{"A/b":{"type":"object","properties":{"a":{}},"required":["a"]}}}`, `{"a":1}`},
 		"$ref to itself":     {`{"type":"object","$ref":"#"}`, `{"type":"object","properties":{}}`, ``},
 		"$ref to a document": {`{"$ref":"https://x.invalid/s"}`, `{"type":"object","properties":{}}`, ``},
-		"enum, not, if":      {`{"type":"object","enum":[{}],"not":{"required":["a"]},"if":{},"then":{}}`, `{"type":"object","properties":{}}`, `{}`},
+		"enum, not, if": {`{"type":"object","enum":[{}],"not":{"required":["a"]},"if":{},"then":{}}`,
+			`{"type":"object","properties":{}}`, `{}`},
 		"arrays": {`{"type":"object","properties":{"a":{"type":"array"},"b":{"type":["array","null"]},
 				"c":{"type":"array","items":[{"type":"string"},{"type":"integer"}]},"d":{"type":"array","items":true}}}`,
 			`{"type":"object","properties":{"a":{"type":"array","items":{}},"b":{"type":["array","null"],"items":{}},
@@ -96,5 +98,31 @@ func TestToolSchema(t *testing.T) {
 				t.Errorf("%s: %v", tc.args, v)
 			}
 		})
+	}
+}
+
+// TestToolSchema_Hostile checks that schemas made to take long, or of wrong types everywhere, end in
+// an object.
+func TestToolSchema_Hostile(t *testing.T) {
+	t.Parallel()
+	refs := strings.Repeat(`{"$ref":"#"},`, 5000)
+	for _, in := range []string{
+		`{"allOf":[` + refs + `{}]}`, `{"anyOf":[` + refs + `{"oneOf":[` + refs + `{}]}]}`,
+		`{"properties":7,"required":{},"anyOf":{},"allOf":3,"$ref":[],"type":{},"items":[[]],"enum":1,"format":2}`,
+		`{"type":"object","properties":{"a":{"properties":[],"items":[],"type":[7],"required":[1],"enum":{},"anyOf":[],` +
+			`"exclusiveMinimum":true,"description":[]},"b":7,"c":null,"d":[]}}`,
+		`{"$ref":"#/a/b"}`, `{"$ref":"#/%zz/~"}`, strings.Repeat(`{"items":`, 500) + "{}" + strings.Repeat("}", 500),
+	} {
+		got := ToolSchema(json.RawMessage(in))
+		if _, ok := got["properties"].(map[string]any); !ok || got["type"] != "object" {
+			t.Errorf("%.60s: got %v", in, got)
+		}
+		raw, err := json.Marshal(got)
+		if err != nil {
+			t.Errorf("%.60s: %v", in, err)
+		}
+		if _, err := schema.Compile(raw); err != nil && !strings.Contains(err.Error(), "limit") {
+			t.Errorf("%.60s: %v in %.300s", in, err, raw)
+		}
 	}
 }

@@ -20,7 +20,8 @@ import (
 var replies = map[string]string{
 	"openai":    `{"choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`,
 	"anthropic": `{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`,
-	"google":    `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP"}]}` + "\n\n",
+	"google": `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP"}]}` +
+		"\n\n",
 }
 
 // pickyServer is a transport that refuses every request with a tool called bad.

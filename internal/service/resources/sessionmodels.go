@@ -83,7 +83,7 @@ func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, g
 	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated,
 		Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
 	if callErr == nil {
-		use.Warning = engine.ReplyWarning(&reply.Message, string(reply.StopReason))
+		use.Warning = cmp.Or(engine.ReplyWarning(&reply.Message, string(reply.StopReason)), reply.Warning)
 	}
 	used := &use.Used
 	code := ""
