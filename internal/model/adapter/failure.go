@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	htmltext "html"
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +59,7 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 			Status: x.status}
 	}
 	failed.Usage = used
-	failed.Message = shorten(model.Scrub(failed.Message, secrets...))
+	failed.Message = shorten(model.Scrub(failed.Message, secrets...), maxMessage)
 	return failed
 }
 
@@ -118,9 +120,14 @@ func isTimeout(err error) bool {
 func FromStatus(status int, header http.Header, body []byte) *model.Error {
 	body = unwrap(body)
 	message, code := details(body)
-	if message == "" {
-		message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+	line := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+	if text := plainMarkup(body); text != "" && !contains(line, text) {
+		message = text
+		if !contains(text, line) {
+			message = line + ": " + text
+		}
 	}
+	message = cmp.Or(message, line)
 	wait := cmp.Or(outbound.RetryAfter(header, time.Now()), retryInfo(body))
 	if wait == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529) {
 		wait = resetAfter(header, time.Now())
@@ -130,24 +137,72 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 }
 
 // Phrases that providers, and compatible servers, use for an account without quota or money, and
-// for a prompt that exceeds the model's context window.
+// for a prompt that exceeds the model's context window. The exchanges in
+// internal/model/providers/testdata show who uses them.
 var (
-	quotaCodes = []string{"insufficient_quota", "insufficient_user_quota", "billing_error",
-		"billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
+	quotaCodes = []string{
+		"insufficient_quota", "insufficient_user_quota", "billing_error", "billing_hard_limit_reached",
+		"billing_not_active", "insufficient_balance", "insufficient_balance_error", "insufficient_credits",
+		"quota_exceeded", "exceeded_current_quota_error", "budget_exceeded", "blocked_api_access", "arrearage",
+	}
 	quotaTexts = []string{
-		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds",
-		"specified api usage limits", "billing hard limit",
+		"credit balance is too low", "insufficient balance", "balance is insufficient", "余额不足",
+		"insufficient credits", "insufficient funds", "available credits", "out of credits", "more credits",
+		"credits are depleted", "monthly included credits", "have any credits", "credit limit exceeded",
+		"specified api usage limits", "usage limit reached", "billing hard limit", "spending limit", "spend limit",
+		"spending cap",
 	}
-	dayTexts     = []string{"perday", "per day", "daily limit"}
-	contextCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded",
-		"model_context_window_exceeded", "prompt_too_long"}
+	longTexts = []string{ // of limits that last for a day or longer
+		"perday", "per day", "daily limit", "permonth", "per month", "/ month", "monthly limit",
+	}
+	contextCodes = []string{
+		"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded",
+		"model_context_window_exceeded", "prompt_too_long", "model_max_prompt_tokens_exceeded",
+		"tokens_limit_reached", "string_above_max_length", "request_too_large",
+	}
 	contextTexts = []string{
-		"maximum context length", "context length exceeded", "exceeds the context window", "exceed context limit",
-		"exceeds the available context size", "prompt is too long", "input is too long", "input token count",
-		"maximum prompt length", "exceeds the maximum number of tokens", "maximum context window",
-		"context window limit", "reduce the length of the messages", "too large for model with",
+		"maximum context length", "max context length", "context length exceeded", "exceeds the context length",
+		"longer than the model's context length", "greater than the context length", "context length of only",
+		"longer than the maximum model length", "maximum context window", "exceeds the context window",
+		"context window exceeds", "contextwindowexceeded", "context window limit", "exceed context limit",
+		"exceeds the available context size", "context size has been exceeded", "exceeded model token limit",
+		"prompt is too long", "input is too long", "maximum prompt length", "maximum allowed input length",
+		"range of input length", "input token count", "prompt token count", "max input token limit",
+		"exceeds the maximum number of tokens", "tokens in request more than max tokens", "total tokens exceeds",
+		"`inputs` must have less than", "`inputs` tokens + `max_new_tokens`", "reduce the length of the messages",
+		"too large for model with",
 	}
+	// aloneTexts mean that the request alone exceeds a rate limit: it fails whenever it is sent.
+	aloneTexts = []string{"request too large for", "tokens must be reduced"}
 )
+
+var (
+	zeroLimit      = regexp.MustCompile(`\blimit: 0(?:[,\s]|$)`)
+	limitRequested = regexp.MustCompile(`limit:? ([\d,]+),.*\brequested:? ([\d,]+)`)
+)
+
+// exceedsAlone reports whether a rate limit is below what the one request asks for.
+func exceedsAlone(text string) bool {
+	if containsAny(text, aloneTexts) {
+		return true
+	}
+	m := limitRequested.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	limit, err1 := strconv.ParseInt(strings.ReplaceAll(m[1], ",", ""), 10, 64)
+	requested, err2 := strconv.ParseInt(strings.ReplaceAll(m[2], ",", ""), 10, 64)
+	return err1 == nil && err2 == nil && requested > limit
+}
+
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+}
+
+// contains reports whether a text contains a part, in whatever case.
+func contains(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
 
 // KindOf returns the kind from the provider's own code (type, code or status name of an error
 // object) if it is unambiguous, otherwise from the HTTP status. Status 0 means that there was none,
@@ -156,16 +211,12 @@ var (
 func KindOf(status int, code, message string) model.ErrorKind {
 	code = strings.ReplaceAll(strings.ToLower(code), "-", "_")
 	text := strings.ToLower(message)
-	said := func(text string, parts []string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
-	}
-	client := status == 0 || status >= 400 && status < 500
+	turnedAway := status == http.StatusTooManyRequests
 	switch {
-	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusTooManyRequests &&
-		said(text, dayTexts), status == http.StatusPaymentRequired:
+	case slices.Contains(quotaCodes, code), containsAny(text, quotaTexts), status == http.StatusPaymentRequired,
+		turnedAway && (containsAny(text, longTexts) || zeroLimit.MatchString(text)):
 		return model.KindQuota
-	case slices.Contains(contextCodes, code), client && status != http.StatusTooManyRequests &&
-		said(text, contextTexts):
+	case slices.Contains(contextCodes, code), !turnedAway && containsAny(text, contextTexts), exceedsAlone(text):
 		return model.KindContextLength
 	}
 	switch code {
@@ -181,7 +232,7 @@ func KindOf(status int, code, message string) model.ErrorKind {
 		return model.KindContentFilter
 	case "not_found_error", "model_not_found", "not_found":
 		return model.KindNotFound
-	case "request_too_large", "failed_precondition":
+	case "failed_precondition":
 		return model.KindInvalidRequest
 	case "invalid_request_error", "invalid_argument":
 		if status == 0 {
@@ -220,7 +271,7 @@ func unwrap(body []byte) []byte {
 
 // details finds the message and code of an error in the forms that providers and compatible servers
 // use: {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message", "type",
-// "code"}, {"detail"}, {"errors": […]}, and any of these nested in another.
+// "code"}, {"detail"}, {"errors": […]}, and any of these nested in another, also as a text.
 func details(body []byte) (message, code string) {
 	if message, code = ErrorObject(body); message == "" && code == "" {
 		return plainText(body), ""
@@ -228,36 +279,65 @@ func details(body []byte) (message, code string) {
 	return message, code
 }
 
-// ErrorObject reads the value of an "error" key: an object or a string. The code is the most
-// specific of its codes, including those of nested objects.
+// ErrorObject reads the value of an "error" key: an object, a list of these or a string. The code is
+// the most specific of its codes, including those of nested objects.
 func ErrorObject(raw json.RawMessage) (message, code string) { return errorObject(raw, maxErrors) }
 
 // maxErrors is the maximum depth to which nested errors are examined.
-const maxErrors = 4
+const maxErrors = 6
 
 func errorObject(raw json.RawMessage, depth int) (message, code string) {
+	if depth == 0 {
+		return "", ""
+	}
 	if word := textOf(raw); word != "" {
+		if inner := nested(raw); inner != nil {
+			return errorObject(inner, depth-1)
+		}
 		if KindOf(0, word, "") != model.KindServer {
 			code = word
 		}
 		return word, code
 	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		var messages []string
+		for _, item := range list {
+			m, c := errorObject(item, depth-1)
+			if code = cmp.Or(code, c); m != "" && !slices.Contains(messages, m) {
+				messages = append(messages, m)
+			}
+		}
+		return strings.Join(messages, "; "), code
+	}
 	var e struct {
 		// Non-string values, such as an HTTP status, carry no information.
 		Message json.RawMessage `json:"message"`
+		Msg     json.RawMessage `json:"msg"`
+		Title   json.RawMessage `json:"title"`
 		Type    json.RawMessage `json:"type"`
 		Status  json.RawMessage `json:"status"`
 		Code    json.RawMessage `json:"code"`
-		Error   json.RawMessage `json:"error"`
-		Detail  json.RawMessage `json:"detail"`
-		Errors  json.RawMessage `json:"errors"`
+		// Param and Loc name the part of the request that is wrong.
+		Param json.RawMessage   `json:"param"`
+		Loc   []json.RawMessage `json:"loc"`
+
+		Error           json.RawMessage `json:"error"`
+		Detail          json.RawMessage `json:"detail"`
+		Errors          json.RawMessage `json:"errors"`
+		ExternalError   json.RawMessage `json:"external_model_error"`
+		ExternalMessage json.RawMessage `json:"external_model_message"`
+		Metadata        struct {
+			Raw json.RawMessage `json:"raw"`
+		} `json:"metadata"`
 	}
-	if depth == 0 || json.Unmarshal(raw, &e) != nil {
+	if err := json.Unmarshal(raw, &e); err != nil && !isTypeError(err) {
 		return "", ""
 	}
-	message = textOf(e.Message)
+	message = cmp.Or(textOf(e.Message), textOf(e.Msg), textOf(e.Title))
 	words := []string{textOf(e.Code), textOf(e.Status), textOf(e.Type)}
-	for _, inner := range []json.RawMessage{e.Error, e.Detail, unwrap(e.Errors)} {
+	for _, inner := range []json.RawMessage{nested(e.Message), e.ExternalError, e.ExternalMessage, e.Error, e.Detail,
+		e.Errors} {
 		m, c := errorObject(inner, depth-1)
 		if m == "" && c == "" {
 			continue
@@ -268,7 +348,50 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 		words = slices.Insert(words, 0, c)
 		break
 	}
+	if m, c := errorObject(e.Metadata.Raw, depth-1); m != "" && !contains(message, m) { // what the provider behind said
+		message = strings.TrimPrefix(message+": "+m, ": ")
+		words = slices.Insert(words, 0, c)
+	}
+	if inner := nested(e.Message); message == "" && inner != nil {
+		message = string(inner)
+	}
+	if param := textOf(e.Param); message != "" && !contains(message, param) {
+		message += " (" + param + ")"
+	}
+	if at := place(e.Loc); message != "" && at != "" {
+		message = at + ": " + message
+	}
 	return message, mostSpecific(words)
+}
+
+// isTypeError reports whether a value is JSON that has other types than expected in some places.
+func isTypeError(err error) bool {
+	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	return ok
+}
+
+// nested returns an object or a list in place of a text, or in a text; nil if there is none.
+func nested(raw json.RawMessage) json.RawMessage {
+	if text := textOf(raw); text != "" {
+		raw = json.RawMessage(text)
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' && raw[0] != '[' || !json.Valid(raw) {
+		return nil
+	}
+	return raw
+}
+
+// place returns the path of a FastAPI error in the body of the request.
+func place(loc []json.RawMessage) string {
+	var path []string
+	for _, step := range loc {
+		path = append(path, cmp.Or(textOf(step), string(step)))
+	}
+	if len(path) > 1 && path[0] == "body" {
+		path = path[1:]
+	}
+	return strings.Join(path, ".")
 }
 
 // mostSpecific returns the most specific code of an error object: one for a used-up account or a
@@ -293,12 +416,26 @@ func textOf(raw json.RawMessage) (text string) {
 	return text
 }
 
-// plainText returns an error body that is not JSON, unless it is an HTML page.
+// plainText returns an error body that is neither JSON with a known form nor markup.
 func plainText(body []byte) string {
 	if len(body) == 0 || !utf8.Valid(body) || body[0] == '<' {
 		return ""
 	}
 	return string(body)
+}
+
+// maxMarkup is the maximum length in bytes of the text of a page.
+const maxMarkup = 300
+
+var markup = regexp.MustCompile(`(?is)<(?:head|script|style)\b.*?</(?:head|script|style)>|<!--.*?-->|<[^>]*>`)
+
+// plainMarkup returns the text of an error body that is HTML or XML, or "" for any other body.
+func plainMarkup(body []byte) string {
+	if len(body) == 0 || !utf8.Valid(body) || body[0] != '<' {
+		return ""
+	}
+	text := htmltext.UnescapeString(markup.ReplaceAllString(string(body), " "))
+	return shorten(strings.Join(strings.Fields(text), " "), maxMarkup)
 }
 
 // retryInfo reads the wait that Google requests in the body: an entry of error.details with a
@@ -380,13 +517,13 @@ const maxWait = 365 * 24 * time.Hour
 // bounded converts a number of nanoseconds to a Duration of at most maxWait.
 func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(maxWait))) }
 
-// shorten truncates a message at a rune boundary.
-func shorten(s string) string {
+// shorten truncates a text to at most most bytes, at a rune boundary.
+func shorten(s string, most int) string {
 	s = strings.TrimSpace(s)
-	if len(s) <= maxMessage {
+	if len(s) <= most {
 		return s
 	}
-	cut := maxMessage
+	cut := most
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
