@@ -68,7 +68,8 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 	p.rules(w.Rules)
 	for _, name := range slices.Sorted(maps.Keys(w.Providers)) {
 		v := w.Providers[name]
-		p.line("provider", ident(name), key("kind", v.Kind), key("baseURL", v.BaseURL), key("keyEnv", v.KeyEnv))
+		p.line("provider", ident(name), key("kind", v.Kind), key("baseURL", v.BaseURL), key("keyEnv", v.KeyEnv),
+			list("omit", v.Omit))
 	}
 	p.toolsets(w.Toolsets, w.Permissions)
 	for _, in := range w.Inputs {

@@ -83,5 +83,9 @@ func (c *checker) checkRules() {
 			c.errorf(span, "unknown-word", "provider %q is of kind %q, not one of openai, anthropic, google", name,
 				kind)
 		}
+		omit := c.w.Providers[name].Omit
+		if i, problem, hint := CheckOmit(omit); i >= 0 {
+			c.errorf(span, "unknown-word", "omit of provider %q: %q %s", name, omit[i], problem).Hint = hint
+		}
 	}
 }

@@ -75,6 +75,10 @@ type Provider struct {
 	// KeyEnv is the name of the environment variable that holds the API key; the key itself is
 	// never in a definition.
 	KeyEnv string `json:"keyEnv,omitempty"`
+	// Omit lists parameters that are never sent, of those that [OmitParameters] returns. Without
+	// response_format, a schema is part of the system prompt; of max_tokens and
+	// max_completion_tokens, the other one is sent.
+	Omit []string `json:"omit,omitempty"`
 }
 
 // Edge leads from a port of one node to another node.

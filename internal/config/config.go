@@ -55,6 +55,8 @@ type Provider struct {
 	RequestsPerMinute int   `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
 	Concurrency       int   `json:"concurrency"`
+	// Omit is as in workflow.Provider.
+	Omit []string `json:"omit"`
 }
 
 // Model is a model to which the operator has given a name.

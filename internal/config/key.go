@@ -1,6 +1,9 @@
 package config
 
-import "github.com/hocket-run/hocket/internal/model"
+import (
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
+)
 
 // kind is the type of a key's value.
 type kind int
@@ -30,7 +33,7 @@ type key struct {
 	kind kind
 	// doc describes in one or two sentences what the key does and what applies without it.
 	doc string
-	// values are the allowed values of a word.
+	// values are the allowed values of a word, or of each item of texts; nil means any text.
 	values []string
 	// min and max are the limits of counts and numbers; a max of 0 means no maximum. min also
 	// applies to durations, in seconds.
@@ -185,6 +188,9 @@ func providerKeys() []key {
 		{name: "tokens_per_minute", kind: count, min: 1,
 			doc: "The maximum number of tokens per minute, input and output together."},
 		{name: "concurrency", kind: count, min: 1, doc: "The maximum number of concurrent calls."},
+		{name: "omit", kind: texts, values: workflow.OmitParameters(),
+			doc: "Parameters that are never sent, by their names in Chat Completions; see docs/agents.md. Without " +
+				"it, those that a server refuses are left out after its first refusal."},
 	}
 }
 

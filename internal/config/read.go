@@ -22,6 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Codes of diagnostics in addition to those of package source.
@@ -58,6 +59,7 @@ func Read(file string, data []byte) (*Config, diag.List) {
 		diags.Errorf(root.Span, "", CodeBadValue, "%v", err)
 	}
 	r.checkModels(root)
+	r.checkOmits(root)
 	r.checkTemporal(root)
 	for _, p := range c.Permissions.Problems() {
 		at := root.Get("permissions").Get(p.List)
@@ -366,6 +368,19 @@ func (r *reader) checkModels(root *source.Node) {
 			if d.Hint = diag.DidYouMean(m.Provider, known); d.Hint == "" {
 				d.Hint = "define it under providers"
 			}
+		}
+	}
+}
+
+// checkOmits reports parameters of providers that cannot be omitted.
+func (r *reader) checkOmits(root *source.Node) {
+	for name, p := range r.config.Providers {
+		if i, problem, hint := workflow.CheckOmit(p.Omit); i >= 0 {
+			at := root.Get("providers").Get(name).Get("omit")
+			if len(at.Items) == len(p.Omit) {
+				at = at.Items[i]
+			}
+			r.errorf(at, CodeBadValue, "%q %s", p.Omit[i], problem).Hint = hint
 		}
 	}
 }

@@ -47,6 +47,9 @@ func schemaOf(k key) object {
 		s = object{"type": orNull("array"), "items": object{"$ref": "#/$defs/toolset"}}
 	case texts:
 		s = object{"type": orNull("array"), "items": object{"type": "string", "minLength": 1}}
+		if k.values != nil {
+			s["items"] = object{"enum": k.values}
+		}
 	case free:
 		s = object{"type": orNull("object")}
 	case count:

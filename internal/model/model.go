@@ -44,6 +44,9 @@ type Request struct {
 	// Scripts reply as usual.
 	Search bool
 	Params Params
+	// Omit lists parameters that must not be sent, by the names of workflow.OmitParameters. A Registry
+	// takes them from the provider's definition.
+	Omit []string
 	// IdempotencyKey is sent in the header Idempotency-Key; if empty, the header is omitted.
 	IdempotencyKey string
 	// Memo is the Memo of the conversation in Messages, for adapters; nil means none.

@@ -68,6 +68,8 @@ type ProviderDef struct {
 	// Key is a reference to the key, which Config.Secret resolves when the provider is used; it
 	// takes precedence over KeyEnv. "" means there is none.
 	Key string
+	// Omit lists parameters that are never sent, as in Request.Omit.
+	Omit []string
 	// Operator reports whether the operator wrote the definition: omitted fields default to those
 	// of the known provider of the same name.
 	Operator bool
@@ -145,7 +147,7 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 	if def, ok := r.cfg.Models[strings.TrimSpace(req.Model)]; ok {
 		req.Params = req.Params.withDefaults(def.Params)
 	}
-	req.Model = ref.Model
+	req.Model, req.Omit = ref.Model, r.cfg.Providers[ref.Provider].Omit
 	details := detailsOf(req, endpoint)
 	reply, err := client.Call(ctx, req, details.watch(onDelta))
 	if err != nil {

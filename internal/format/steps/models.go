@@ -2,6 +2,7 @@ package steps
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ var (
 		"provider_opts", "thinking_budget", "parallel_tool_calls", "track_usage",
 	}
 	idleModelKeys = []string{"routing", "type"}
-	providerKeys  = []string{"api_type", "base_url", "token_key"}
+	providerKeys  = []string{"api_type", "base_url", "token_key", "omit"}
 )
 
 // model is an entry of `models:`: the reference that agents receive, and its parameters.
@@ -149,21 +150,28 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 		if p.KeyEnv == "" {
 			p.KeyEnv = base.KeyEnv
 		}
+		p.Omit = base.Omit
 	} else if provider == "anthropic" || provider == "google" {
 		p.Kind = provider
 	}
-	if name, ok := r.shares[p]; ok {
+	shared := fmt.Sprintf("%q", p)
+	if name, ok := r.shares[shared]; ok {
 		return name
 	}
 	clean := strings.ReplaceAll(entry, "/", "_")
 	name := clean
-	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) ||
-		r.modelProviders[name] != (workflow.Provider{}) ||
-		slices.Contains(namedProviders, name); n++ {
+	for n := 2; name == provider || r.hasProvider(name) || slices.Contains(namedProviders, name); n++ {
 		name = clean + "_" + strconv.Itoa(n)
 	}
-	r.modelProviders[name], r.shares[p] = p, name
+	r.modelProviders[name], r.shares[shared] = p, name
 	return name
+}
+
+// hasProvider reports whether the document defines a provider of this name, by itself or by a model.
+func (r *reader) hasProvider(name string) bool {
+	_, ok := r.w.Providers[name]
+	_, own := r.modelProviders[name]
+	return ok || own
 }
 
 // namedProviders are names that a provider defined by a single model never takes, so that other
@@ -191,6 +199,8 @@ func (r *reader) providersSection(f field) {
 				p.BaseURL = r.text(h)
 			case "token_key":
 				p.KeyEnv = r.text(h)
+			case "omit":
+				p.Omit = r.omit(h)
 			case "api_type":
 				switch word := r.text(h); word {
 				case "", "openai_chatcompletions":
@@ -214,6 +224,20 @@ func (r *reader) providersSection(f field) {
 		}
 		r.addProvider(g.key, p)
 	}
+}
+
+// omit reads `omit:` of a provider: the parameters that it is never sent.
+func (r *reader) omit(f field) []string {
+	omit := r.texts(f)
+	if i, problem, hint := workflow.CheckOmit(omit); i >= 0 {
+		at := f.value
+		if len(f.value.Items) == len(omit) {
+			at = f.value.Items[i]
+		}
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "%q %s", omit[i], problem).Hint = hint
+		return nil
+	}
+	return omit
 }
 
 // useModel sets a's model to the one that f names: an entry of `models:`, otherwise a reference.
@@ -264,8 +288,7 @@ func (r *reader) checkProvider(ref string, f field) {
 	if !found || r.opts.Providers == nil || slices.Contains(r.opts.Providers, provider) {
 		return
 	}
-	if _, ok := r.w.Providers[provider]; ok || r.warnedProviders[provider] ||
-		r.modelProviders[provider] != (workflow.Provider{}) {
+	if r.hasProvider(provider) || r.warnedProviders[provider] {
 		return
 	}
 	r.warnedProviders[provider] = true

@@ -97,7 +97,7 @@ type reader struct {
 	models          map[string]*model
 	mcps            map[string]json.RawMessage
 	modelProviders  map[string]workflow.Provider // providers that models define themselves
-	shares          map[workflow.Provider]string // names of the providers in modelProviders
+	shares          map[string]string            // names of the providers in modelProviders, by content
 	warnedProviders map[string]bool              // providers already warned about
 
 	inputs      []string // names, including those of inputs with errors

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/docschema/part"
 	"github.com/hocket-run/hocket/internal/format/inputs"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // sectionOf builds a section of a steps document from the reader's table of keys. A key without a
@@ -34,6 +35,8 @@ func documentForms() part.Object {
 				"api_type":  part.Scalar("how the server is spoken to"),
 				"base_url":  part.Scalar("the address of the server"),
 				"token_key": part.Scalar("the variable that holds the key"),
+				"omit": part.List("parameters that are never sent to the server",
+					part.Object{"enum": workflow.OmitParameters()}),
 			}))),
 		"models": part.MapOf("models with parameters, by names that agents use",
 			part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),

@@ -37,7 +37,7 @@ func newReader(root *source.Node, opts Options) *reader {
 		opts:           opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
 		warnedProviders: map[string]bool{},
-		modelProviders:  map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
+		modelProviders:  map[string]workflow.Provider{}, shares: map[string]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }

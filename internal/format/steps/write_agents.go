@@ -34,6 +34,9 @@ func (o *writer) agents() {
 		if p.KeyEnv != "" {
 			put(m, "token_key", text(p.KeyEnv))
 		}
+		if len(p.Omit) > 0 {
+			put(m, "omit", texts(p.Omit))
+		}
 		put(providers, name, m)
 	}
 	ms := newModelWriter(o, models)
@@ -286,6 +289,9 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 		if p.KeyEnv != "" {
 			put(body, "token_key", text(p.KeyEnv))
 		}
+	}
+	if own && len(p.Omit) > 0 {
+		ms.o.unsupported.Addf("workflow", "the omitted parameters of the provider %q", provider)
 	}
 	before := len(body.Content)
 	ms.params(params, at, body)

@@ -35,6 +35,8 @@ type Config struct {
 // Client is a model.Client. It is safe for concurrent use.
 type Client struct {
 	cfg Config
+	// omissions are what this server refused.
+	omissions adapter.Omissions
 	// post makes a request. It is a function because a field of the SDK's client type would link
 	// all of the SDK's services.
 	post func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
@@ -69,6 +71,11 @@ func (cfg Config) host() string {
 
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	return c.omissions.Call(req, func(req model.Request) (model.Reply, error) { return c.call(ctx, req, onDelta) })
+}
+
+// call makes one request.
+func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}

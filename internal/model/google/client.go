@@ -36,6 +36,8 @@ type Config struct {
 type Client struct {
 	key string
 	own bool
+	// omissions are what this server refused.
+	omissions adapter.Omissions
 	// generate is a function because a field of the SDK's client type would link all of the SDK's
 	// services.
 	generate func(ctx context.Context, model string, contents []*genai.Content,
@@ -64,7 +66,12 @@ func New(cfg Config) (*Client, error) {
 }
 
 // Call implements model.Client.
-func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, err error) {
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	return c.omissions.Call(req, func(req model.Request) (model.Reply, error) { return c.call(ctx, req, onDelta) })
+}
+
+// call makes one request.
+func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, err error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}

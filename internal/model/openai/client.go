@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -34,6 +35,8 @@ type Config struct {
 // Client is a model.Client. It is safe for concurrent use.
 type Client struct {
 	cfg Config
+	// omissions are what this server refused.
+	omissions adapter.Omissions
 	// post makes a request. It is a function because a field of the SDK's client type would link
 	// all of the SDK's services.
 	post func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
@@ -54,11 +57,16 @@ func New(cfg Config) (*Client, error) {
 	}
 	// Not sdk.NewClient, which reads the environment.
 	c := sdk.Client{Options: opts}
-	return &Client{cfg: cfg, post: c.Post}, nil
+	return &Client{cfg: cfg, post: c.Post, omissions: adapter.Omissions{Always: []string{streamField, streamOptions}}}, nil
 }
 
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	return c.omissions.Call(req, func(req model.Request) (model.Reply, error) { return c.call(ctx, req, onDelta) })
+}
+
+// call makes one request.
+func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}
@@ -76,8 +84,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, c.failure(ctx, x, err, nil)
 	}
-	opts := []option.RequestOption{option.WithJSONSet(messagesField, value), option.WithJSONSet("stream", true),
+	opts := []option.RequestOption{option.WithJSONSet(messagesField, value),
 		option.WithHeader("Accept", "text/event-stream, application/json")}
+	if !slices.Contains(req.Omit, streamField) {
+		opts = append(opts, option.WithJSONSet(streamField, true))
+	}
 	if req.IdempotencyKey != "" {
 		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
 	}

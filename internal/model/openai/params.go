@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -11,22 +12,30 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
+// Names of parameters that every request has.
+const (
+	streamField   = "stream"
+	streamOptions = "stream_options"
+)
+
 // params builds the request body except its messages. Params.ThinkingBudget has no counterpart in
 // Chat Completions.
 func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
 		Model:            req.Model,
 		Messages:         []sdk.ChatCompletionMessageParamUnion{},
-		StreamOptions:    sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
 		Temperature:      opt(req.Params.Temperature),
 		TopP:             opt(req.Params.TopP),
 		FrequencyPenalty: opt(req.Params.FrequencyPenalty),
 		PresencePenalty:  opt(req.Params.PresencePenalty),
 		ReasoningEffort:  shared.ReasoningEffort(req.Params.ReasoningEffort),
 	}
+	if !slices.Contains(req.Omit, streamField) && !slices.Contains(req.Omit, streamOptions) {
+		p.StreamOptions.IncludeUsage = param.NewOpt(true)
+	}
 	// OpenAI's newer models accept only max_completion_tokens, many compatible servers only
-	// max_tokens.
-	if c.cfg.Own {
+	// max_tokens. One of them is always sent: budgets depend on it.
+	if slices.Contains(req.Omit, "max_tokens") || c.cfg.Own && !slices.Contains(req.Omit, "max_completion_tokens") {
 		p.MaxCompletionTokens = opt(req.Params.MaxTokens)
 	} else {
 		p.MaxTokens = opt(req.Params.MaxTokens)

@@ -32,17 +32,23 @@ func adapterFor(t *testing.T, protocol string, status int, header http.Header, b
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(srv.Close)
-	client := outbound.New(outbound.Config{Allow: []string{srv.URL}})
+	return clientOf(t, protocol, srv.URL)
+}
+
+// clientOf returns the adapter of a protocol for the server at url.
+func clientOf(t *testing.T, protocol, url string) model.Client {
+	t.Helper()
+	client := outbound.New(outbound.Config{Allow: []string{url}})
 	t.Cleanup(client.CloseIdleConnections)
 	var c model.Client
 	var err error
 	switch protocol {
 	case "openai":
-		c, err = openai.New(openai.Config{BaseURL: srv.URL, Key: "k", HTTP: client})
+		c, err = openai.New(openai.Config{BaseURL: url, Key: "k", HTTP: client})
 	case "anthropic":
-		c, err = anthropic.New(anthropic.Config{BaseURL: srv.URL, Key: "k", Own: true, HTTP: client})
+		c, err = anthropic.New(anthropic.Config{BaseURL: url, Key: "k", Own: true, HTTP: client})
 	default:
-		c, err = google.New(google.Config{BaseURL: srv.URL, Key: "k", HTTP: client})
+		c, err = google.New(google.Config{BaseURL: url, Key: "k", HTTP: client})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (op *Opener) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
 	for name, p := range w.Providers {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv,
-			Trusted: trusted}
+			Omit: p.Omit, Trusted: trusted}
 	}
 	operatorProviders(op.cfg.Operator, defs)
 	// The driver's kit limits each call, using the node's own limit if it has one: a second timeout

@@ -22,7 +22,7 @@ import (
 func operatorProviders(c *config.Config, into map[string]model.ProviderDef) {
 	for name, p := range c.Providers {
 		into[name] = model.ProviderDef{Protocol: model.Protocol(p.Protocol), BaseURL: p.BaseURL, Key: p.Key,
-			Trusted: true, Operator: true}
+			Omit: p.Omit, Trusted: true, Operator: true}
 	}
 }
 
