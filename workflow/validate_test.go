@@ -294,7 +294,7 @@ func invalidNodes() []invalid {
 		{"bad rules", func(w *Workflow) {
 			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost",
 				Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
-			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google"}}
+			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google", Omit: []string{"stop", "top"}}}
 		}, []string{
 			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`,
 			`bad-json: the default input is not valid JSON`,
@@ -302,6 +302,7 @@ func invalidNodes() []invalid {
 			`unknown-word: the reducer of "c" is "func:", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: the reducer of "d" is "max", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: provider "p" is of kind "azure", not one of openai, anthropic, google`,
+			`unknown-word: omit of provider "q": "top" is not a parameter that can be omitted; did you mean "stop"?`,
 		}},
 		{"handoff is no wait", func(w *Workflow) {
 			w.Rules.Handoff = "fn"

@@ -56,6 +56,12 @@ func documents() []document {
 			hint: "1h30m"},
 		{name: "no time at all", text: "limits: {modelTimeout: 0s}\n", problems: []string{"1:24 bad-value"},
 			beyondSchema: true},
+		{name: "parameter that cannot be omitted", text: "providers: {a: {omit: [top_p, stream_option]}}\n",
+			problems: []string{"1:31 bad-value"}, hint: `"stream_options"`},
+		{name: "parameter omitted twice", text: "providers: {a: {omit: [stop, stop]}}\n",
+			problems: []string{"1:30 bad-value"}},
+		{name: "both names of the limit omitted", text: "providers: {a: {omit: [max_completion_tokens, max_tokens]}}\n",
+			problems: []string{"1:47 bad-value"}, beyondSchema: true},
 		{name: "protocol", text: "providers: {a: {protocol: opnai}}\n", problems: []string{"1:27 bad-value"},
 			hint: "openai"},
 		{name: "address without a scheme", text: "providers: {a: {base_url: 'localhost:8080'}}\n",
@@ -137,6 +143,7 @@ providers:
     requests_per_minute: 600
     tokens_per_minute: 200000
     concurrency: 8
+    omit: [stream_options, response_format, max_tokens]
     key: ${env.LAB_KEY}
 models:
   fast:

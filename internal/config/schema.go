@@ -48,7 +48,7 @@ func schemaOf(k key) object {
 	case texts:
 		s = object{"type": orNull("array"), "items": object{"type": "string", "minLength": 1}}
 		if k.values != nil {
-			s["items"] = object{"enum": k.values}
+			s["items"], s["uniqueItems"] = object{"enum": k.values}, true
 		}
 	case free:
 		s = object{"type": orNull("object")}

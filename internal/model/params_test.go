@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ func TestModelParams(t *testing.T) {
 			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage("1"), "user": json.RawMessage(`"u"`)},
 		}}},
 		Providers: map[string]model.ProviderDef{"lab": {BaseURL: "http://localhost:1/v1", Key: "${env.K}",
-			Trusted: true, Operator: true}},
+			Trusted: true, Operator: true, Omit: []string{"stop"}}},
 		Secret: func(ref string) (string, error) { return "value of " + ref, nil },
 		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
 			if e.Key != "value of ${env.K}" || !e.Named {
@@ -42,7 +43,8 @@ func TestModelParams(t *testing.T) {
 		Temperature: zero, TopP: number(1), MaxTokens: tokens(10), ReasoningEffort: "low", Stop: []string{"x"},
 		ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage("2"), "user": json.RawMessage(`"u"`)},
 	}
-	if diff := cmp.Diff(got.Params, want); diff != "" || got.Model != "m" {
+	if diff := cmp.Diff(got.Params, want); diff != "" || got.Model != "m" ||
+		!slices.Equal(got.Omit, []string{"stop"}) {
 		t.Errorf("model %q, params (-got +want):\n%s", got.Model, diff)
 	}
 	if _, err := r.Call(t.Context(), model.Request{Model: "lab/m"}, nil); err != nil ||

@@ -104,7 +104,7 @@ var refuses = regexp.MustCompile(`not (?:yet |currently )?(?:supported|implement
 	`enabled|accepted|compatible)|unsupported|incompatible|unavailable|unrecogni[sz]ed|deprecated|no longer supported|` +
 	`(?:does|do)(?: not|n't) (?:currently |yet )?(?:support|accept)|isn't supported|unknown (?:parameter|field|name|` +
 	`argument|key|property)|unexpected (?:keyword|parameter|field|argument|property)|extra (?:inputs|fields|` +
-	`parameters)|only [^.;:]{1,40} (?:is|are) (?:allowed|supported)|may only be set|cannot both be|` +
+	`parameters)|only [^.;:]{1,40} (?:is|are) (?:allowed|supported)|may only be set|cannot (?:both )?be (?:combined|specified|used)|` +
 	`must be one of|input should be '|must be verified`)
 
 // refusal returns the parameter of a request that the server refused, or "" if the call did not fail
