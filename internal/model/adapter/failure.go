@@ -181,8 +181,16 @@ var (
 	limitRequested = regexp.MustCompile(`limit:? ([\d,]+),.*\brequested:? ([\d,]+)`)
 )
 
-// exceedsAlone reports whether a rate limit is below what the one request asks for.
-func exceedsAlone(text string) bool {
+// exceedsAlone reports whether a rate limit of tokens is below what the one request asks for.
+func exceedsAlone(status int, text string) bool {
+	switch status {
+	case 0, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests:
+	default:
+		return false
+	}
+	if !strings.Contains(text, "token") {
+		return false
+	}
 	if containsAny(text, aloneTexts) {
 		return true
 	}
@@ -216,7 +224,7 @@ func KindOf(status int, code, message string) model.ErrorKind {
 	case slices.Contains(quotaCodes, code), containsAny(text, quotaTexts), status == http.StatusPaymentRequired,
 		turnedAway && (containsAny(text, longTexts) || zeroLimit.MatchString(text)):
 		return model.KindQuota
-	case slices.Contains(contextCodes, code), !turnedAway && containsAny(text, contextTexts), exceedsAlone(text):
+	case slices.Contains(contextCodes, code), !turnedAway && containsAny(text, contextTexts), exceedsAlone(status, text):
 		return model.KindContextLength
 	}
 	switch code {
