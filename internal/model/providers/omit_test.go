@@ -20,7 +20,7 @@ import (
 // strictServer answers every request that has a path in its JSON with a recorded refusal, and keeps
 // all requests.
 type strictServer struct {
-	refusal exchange
+	refusal
 	answers http.Handler
 
 	mu   sync.Mutex
@@ -75,7 +75,7 @@ func everything(name string) model.Request {
 }
 
 // strict returns a server that refuses as recorded, and a client of it.
-func strict(t *testing.T, x exchange) (*strictServer, model.Client) {
+func strict(t *testing.T, x refusal) (*strictServer, model.Client) {
 	t.Helper()
 	s := &strictServer{refusal: x, answers: modeltest.New(func(r modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: `{"score":3}`, Fault: wholeUnless(r.Stream)}
@@ -92,12 +92,12 @@ func wholeUnless(stream bool) modeltest.Fault {
 	return modeltest.FaultWhole
 }
 
-// TestExchanges_Parameters checks that a parameter that a server refuses is left out, that the call
+// TestParameters checks that a parameter that a server refuses is left out, that the call
 // is made again once, and that later calls to the model do without both.
-func TestExchanges_Parameters(t *testing.T) {
+func TestParameters(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, x := range exchanges(t, "parameter") {
+	for _, x := range refusals(t, "parameter") {
 		name := x.want["omitted"]
 		names[name] = true
 		t.Run(x.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestExchanges_Parameters(t *testing.T) {
 	}
 	for _, name := range workflow.OmitParameters() {
 		if !names[name] && name != "max_completion_tokens" { // the address decides between the two
-			t.Errorf("no exchange refuses %s", name)
+			t.Errorf("no refusal names %s", name)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestOmit(t *testing.T) {
 	for protocol, want := range left {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			s, client := strict(t, exchange{want: map[string]string{"protocol": protocol, "refuses": "none"}})
+			s, client := strict(t, refusal{want: map[string]string{"protocol": protocol, "refuses": "none"}})
 			req := everything("m")
 			req.Omit = slices.DeleteFunc(workflow.OmitParameters(),
 				func(name string) bool { return name == "max_completion_tokens" })
@@ -164,11 +164,11 @@ func TestOmit(t *testing.T) {
 	}
 }
 
-// TestExchanges_RefusedTwice checks that a call is not made again if leaving the parameter out does
+// TestParameters_RefusedTwice checks that a call is not made again if leaving the parameter out does
 // not help, and that nothing is remembered then.
-func TestExchanges_RefusedTwice(t *testing.T) {
+func TestParameters_RefusedTwice(t *testing.T) {
 	t.Parallel()
-	for _, x := range exchanges(t, "parameter") {
+	for _, x := range refusals(t, "parameter") {
 		if x.name != "openai-parameter-temperature" {
 			continue
 		}

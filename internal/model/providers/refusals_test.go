@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// An exchange is a recorded response of a server, SERVER-TOPIC.txtar or SERVER-TOPIC-VARIANT.txtar in
+// A refusal is a recorded response of a server, SERVER-TOPIC.txtar or SERVER-TOPIC-VARIANT.txtar in
 // testdata/refusals: what it is and who documents or reports it, then what Hocket makes of it, then
 // the response. Topics are quota, context, reason and parameter.
-type exchange struct {
+type refusal struct {
 	name   string
 	want   map[string]string
 	status int
@@ -26,20 +26,20 @@ type exchange struct {
 	body   string
 }
 
-// exchanges returns the recorded exchanges of a topic.
-func exchanges(t *testing.T, topic string) []exchange {
+// refusals returns the recorded refusals of a topic.
+func refusals(t *testing.T, topic string) []refusal {
 	t.Helper()
 	files, err := filepath.Glob("testdata/refusals/*-" + topic + "*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("got no exchanges of %q: %v", topic, err)
+		t.Fatalf("got no refusals of %q: %v", topic, err)
 	}
-	var out []exchange
+	var out []refusal
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil || len(archive.Files) != 2 {
 			t.Fatalf("%s: got %v; want the files want and answer", file, err)
 		}
-		x := exchange{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), want: map[string]string{}}
+		x := refusal{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), want: map[string]string{}}
 		for line := range strings.Lines(string(archive.Files[0].Data)) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			x.want[key] = value
@@ -58,12 +58,12 @@ func exchanges(t *testing.T, topic string) []exchange {
 	return out
 }
 
-// TestExchanges_Refusals checks the kind and the reason of recorded refusals: accounts without money
+// TestRefusals checks the kind and the reason of recorded refusals: accounts without money
 // or quota, conversations that are too long, what only looks like these, and reasons in every shape.
-func TestExchanges_Refusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, topic := range []string{"quota", "context", "reason"} {
-		for _, x := range exchanges(t, topic) {
+		for _, x := range refusals(t, topic) {
 			t.Run(x.name, func(t *testing.T) {
 				t.Parallel()
 				_, err := adapterFor(t, x.want["protocol"], x.status, x.header, x.body).Call(t.Context(), hello, nil)
