@@ -3,10 +3,10 @@ import {Link} from 'wouter'
 import {isMac} from '../shell/keys.ts'
 import {Button, IconButton} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {isUnstored} from './unstored.ts'
 import type {Checking} from './check.ts'
 import styles from './EditHead.module.css'
 import type {Session, State} from './session.ts'
+import {isUnstored} from './unstored.ts'
 import {useHistory} from './use_model.ts'
 
 type Props = {id: string; session: Session; state: State; mayEdit: boolean; checking: Checking}

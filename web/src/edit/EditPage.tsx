@@ -6,10 +6,10 @@ import {may} from '../api/session.ts'
 import {useSession} from '../shell/session.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {unstored} from './unstored.ts'
 import {Editor} from './Editor.tsx'
 import {unstoredIn} from './local_draft.ts'
 import {readStored} from './stored.ts'
+import {unstored} from './unstored.ts'
 
 // EditPage loads a workflow once and opens it: later changes of other clients are shown when
 // something is stored. A workflow that does not exist is opened if it was created in this browser,

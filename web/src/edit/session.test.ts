@@ -1,10 +1,10 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {ApiError, type Problem} from '../api/client.ts'
-import {unstored} from './unstored.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {type Ports, Session} from './session.ts'
 import type {Stored} from './stored.ts'
+import {unstored} from './unstored.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null, documentElement: {style: {}}})

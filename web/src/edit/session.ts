@@ -1,7 +1,7 @@
-import {isUnstored} from './unstored.ts'
 import type {LocalDraft, LocalDrafts} from './local_draft.ts'
 import type {DocumentModel} from './model.ts'
 import {isConflict, isCurrent, type Stored} from './stored.ts'
+import {isUnstored} from './unstored.ts'
 
 // Ports are the functions of the server and of the browser that an editing session uses.
 export type Ports = {

@@ -1,6 +1,6 @@
 import {describe, expect, it, vi} from 'vitest'
-import {unstored} from './unstored.ts'
 import {isConflict, readStored, storeDraft} from './stored.ts'
+import {unstored} from './unstored.ts'
 
 // The client captures fetch when it is created.
 const net = vi.hoisted(() => {

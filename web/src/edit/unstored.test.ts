@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {unstored, canBeID, isUnstored, keepUnstored, ownID} from './unstored.ts'
-import {unstoredIn, localDrafts} from './local_draft.ts'
+import {localDrafts, unstoredIn} from './local_draft.ts'
+import {canBeID, isUnstored, keepUnstored, ownID, unstored} from './unstored.ts'
 
 const storage = (full = false) => {
   const kept = new Map<string, string>()

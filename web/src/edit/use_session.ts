@@ -1,10 +1,10 @@
 import {useCallback, useEffect, useState, useSyncExternalStore} from 'react'
 import {guardLeaving} from '../shell/leave.ts'
-import {isUnstored} from './unstored.ts'
 import {localDrafts} from './local_draft.ts'
 import {DocumentModel} from './model.ts'
 import {Session, type State} from './session.ts'
 import {publishDraft, readStored, type Stored, storeDraft} from './stored.ts'
+import {isUnstored} from './unstored.ts'
 
 // useSession opens a session for a workflow that was read.
 export function useSession(

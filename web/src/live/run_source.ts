@@ -4,8 +4,8 @@ import {parse} from '../lib/exact.ts'
 import {Fold} from '../run/project.ts'
 import type {Definition, RunEvent, RunView} from '../run/types.ts'
 import {type Notice, onNotice} from './feed.ts'
-import {type Piece, StreamedText} from './streamed_text.ts'
 import {holdSlot} from './slots.ts'
+import {type Piece, StreamedText} from './streamed_text.ts'
 
 export type LiveRun = {
   view: RunView

@@ -1,6 +1,6 @@
 import {useRef, useState} from 'react'
 import {Link} from 'wouter'
-import {unstoredIn, localDrafts} from '../edit/local_draft.ts'
+import {localDrafts, unstoredIn} from '../edit/local_draft.ts'
 import {useSession} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button} from '../ui/parts.tsx'

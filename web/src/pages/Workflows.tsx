@@ -7,10 +7,10 @@ import {ago} from '../lib/format.ts'
 import {useSession} from '../shell/session.ts'
 import {Button, Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
-import {Unstored} from './Unstored.tsx'
 import styles from './Inbox.module.css'
 import {LabelFilter, Labels} from './Labels.tsx'
 import {NewWorkflow} from './NewWorkflow.tsx'
+import {Unstored} from './Unstored.tsx'
 
 const hrefOf = (label: string): string => (label ? `/workflows?${new URLSearchParams({label})}` : '/workflows')
 
