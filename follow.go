@@ -153,10 +153,10 @@ func streamSteps[S any](ctx context.Context, g *graph.Compiled[S], f *following,
 // streaming is an active stream.
 type streaming[S any] struct {
 	*following
-	graph       *graph.Compiled[S]
-	folder      *project.GraphFolder
-	yield       func(Step[S], error) bool
-	seq         uint64
+	graph          *graph.Compiled[S]
+	folder         *project.GraphFolder
+	yield          func(Step[S], error) bool
+	seq            uint64
 	ended, stopped bool // the run ended or is paused; the consumer stopped
 }
 

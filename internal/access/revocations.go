@@ -61,14 +61,14 @@ func (r *Revocations) Revoke(namespace, token string) {
 	cut := r.known[who]
 	delete(r.known, who)
 	r.mu.Unlock()
-	for _, after := range r.before {
-		after(namespace, token)
+	for _, call := range r.before {
+		call(namespace, token)
 	}
 	for cancel := range cut {
 		(*cancel)(ErrRevoked)
 	}
-	for _, after := range r.after {
-		after(namespace, token)
+	for _, call := range r.after {
+		call(namespace, token)
 	}
 }
 

@@ -78,9 +78,11 @@ type entry struct {
 	// The other fields are guarded by Set.mu. users is the number of contexts that keep it open, used
 	// the time at which the last of them ended. gone is nil unless it is being closed because it is
 	// idle, and is closed when that is done.
-	users int
-	used  time.Time
-	gone  chan struct{}
+	// closing means that closeOne is at work.
+	users   int
+	used    time.Time
+	gone    chan struct{}
+	closing bool
 }
 
 // Open opens the default store and, if Config.Maintain is set, starts maintaining all namespaces. The

@@ -19,7 +19,8 @@ const (
 )
 
 // Awake returns the service of a namespace if it is open, and nil otherwise. The service may be
-// used until ctx is done, which keeps it open.
+// used until ctx is done, which keeps it open; it does not count as a use of the namespace, so that
+// whoever only watches does not keep it from being idle.
 func (s *Set) Awake(ctx context.Context, name string) *service.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +28,7 @@ func (s *Set) Awake(ctx context.Context, name string) *service.Service {
 	if s.closed || e == nil || e.gone != nil || !e.isReady() || e.err != nil {
 		return nil
 	}
-	s.use(ctx, e)
+	s.keep(ctx, e, e.used)
 	return e.service
 }
 
@@ -40,14 +41,20 @@ func (e *entry) isReady() bool {
 	}
 }
 
-// use keeps a namespace open until ctx is done. The caller must hold mu.
-func (s *Set) use(ctx context.Context, e *entry) {
+// use keeps a namespace open until ctx is done, and counts as its last use then. The caller must
+// hold mu.
+func (s *Set) use(ctx context.Context, e *entry) { s.keep(ctx, e, time.Time{}) }
+
+// keep keeps a namespace open until ctx is done. used is its last use then; zero means that time.
+func (s *Set) keep(ctx context.Context, e *entry, used time.Time) {
 	e.users++
 	context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		e.users--
-		e.used = time.Now()
+		if used.IsZero() {
+			e.used = time.Now()
+		}
 	})
 }
 
@@ -85,21 +92,18 @@ func (s *Set) mustOpen(name string) bool {
 	return !isOpen && (!isResting || r.mustWake(time.Now()))
 }
 
-// closeIdle closes the namespaces that nobody uses and that have no work.
+// closeIdle closes the namespaces that nobody uses and that have no work. None waits for another.
 func (s *Set) closeIdle() {
 	if s.cfg.Idle == nil {
 		return
 	}
 	s.mu.Lock()
-	var idle []string
+	defer s.mu.Unlock()
 	for name, e := range s.opened {
-		if s.isUnused(name, e) {
-			idle = append(idle, name)
+		if !e.closing && s.isUnused(name, e) {
+			e.closing = true
+			s.wg.Go(func() { s.closeOne(name, e) })
 		}
-	}
-	s.mu.Unlock()
-	for _, name := range idle {
-		s.closeOne(name)
 	}
 }
 
@@ -111,15 +115,11 @@ func (s *Set) isUnused(name string, e *entry) bool {
 }
 
 // closeOne closes a namespace if it has no work, until it is used or must be opened again.
-func (s *Set) closeOne(name string) {
+func (s *Set) closeOne(name string, e *entry) {
+	isIdle := time.Now().Before(s.cfg.Idle(s.ctx, name, e.service))
 	s.mu.Lock()
-	e := s.opened[name]
-	s.mu.Unlock()
-	if until := s.cfg.Idle(s.ctx, name, e.service); !time.Now().Before(until) {
-		return
-	}
-	s.mu.Lock()
-	if !s.isUnused(name, e) { // it was used meanwhile
+	if !isIdle || !s.isUnused(name, e) { // it was used meanwhile
+		e.closing = false
 		s.mu.Unlock()
 		return
 	}
@@ -128,7 +128,7 @@ func (s *Set) closeOne(name string) {
 
 	e.stop()
 	e.maintained.Wait()
-	// What its schedules and notifications have started meanwhile continues when it is opened again.
+	// What its background work has started meanwhile continues when it is opened again.
 	r := rest{until: s.cfg.Idle(context.WithoutCancel(s.ctx), name, e.service), files: map[string]os.FileInfo{}}
 	if most := time.Now().Add(maxRest); r.until.After(most) {
 		r.until = most

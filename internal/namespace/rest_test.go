@@ -95,9 +95,16 @@ func TestSet_Idle(t *testing.T) {
 	create(t, s, "busy")
 	next := func(c <-chan string, want string) {
 		t.Helper()
-		for got := range c {
-			if got == want {
-				return
+		late := time.NewTimer(time.Minute)
+		defer late.Stop()
+		for {
+			select {
+			case got := <-c:
+				if got == want {
+					return
+				}
+			case <-late.C:
+				t.Fatalf("%s: nothing happened for a minute", want)
 			}
 		}
 	}
@@ -152,4 +159,12 @@ func TestSet_Idle(t *testing.T) {
 	if s.Awake(t.Context(), "busy") == nil {
 		t.Error("a namespace with work was closed")
 	}
+	next(closed, "a") // also while somebody watches
+	next(opened, "a")
+	watching, stop := context.WithCancel(t.Context())
+	for s.Awake(watching, "a") == nil { // it opens and closes all the time
+		runtime.Gosched()
+	}
+	stop()
+	next(closed, "a")
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// wakeAhead is how long before a schedule is due its namespace is opened.
-const wakeAhead = 30 * time.Second
+// wakeAhead is how long before a schedule is due its namespace is opened: the set looks every 30
+// seconds.
+const wakeAhead = 90 * time.Second
 
 // idleUntil returns until when a namespace has no work, for namespace.Config.Idle: it has no run
-// that is not over, no notification to send, and no schedule that is due before that.
+// that is not over, no notification to send, and no schedule that is due before that. A namespace
+// that other processes have open, too, is never idle: their heartbeats change its file, so it would
+// be opened at once.
 func (s *Server) idleUntil(ctx context.Context, name string, svc *service.Service) (until time.Time) {
 	var busy time.Time
 	heads, _, err := svc.List(ctx, journal.Query{Limit: 1, Statuses: []journal.Status{
@@ -20,10 +23,16 @@ func (s *Server) idleUntil(ctx context.Context, name string, svc *service.Servic
 	if err == nil && len(heads) > 0 {
 		return busy
 	}
+	if err == nil {
+		var all []service.ProcessReport
+		if all, err = svc.Processes(ctx); err == nil && len(all) > 1 {
+			return busy
+		}
+	}
 	until = time.Now().Add(24 * time.Hour)
 	if !s.cfg.OnlyWork && err == nil {
 		var pending int
-		if pending, _, err = s.hooks.Backlog(ctx, name, svc); err == nil && pending > 0 {
+		if pending, err = s.hooks.Pending(ctx, name, svc); err == nil && pending > 0 {
 			return busy
 		}
 	}

@@ -3,14 +3,18 @@ package server_test
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/service/schedule"
 )
 
 // TestIdle checks that a namespace counts as idle until its next schedule, and never while a run is
@@ -37,7 +41,15 @@ func TestIdle(t *testing.T) {
 		"schedule": {func(t *testing.T, _ *world, svc *service.Service) {
 			t.Helper()
 			apply(t, svc, steps(fmt.Sprintf("time_zone: UTC\nschedule: \"%d %d * * *\"", in.Minute(), in.Hour())))
-		}, 3*time.Hour - 2*time.Minute, 3*time.Hour - 29*time.Second},
+		}, 2*time.Hour + 30*time.Minute, 3*time.Hour - 89*time.Second},
+		"paused schedule": {func(t *testing.T, _ *world, svc *service.Service) {
+			t.Helper()
+			apply(t, svc, steps(fmt.Sprintf("time_zone: UTC\nschedule: \"%d %d * * *\"", in.Minute(), in.Hour())))
+			if _, err := svc.ControlSchedule(t.Context(), service.ControlRequest{Workflow: "flow",
+				Do: schedule.Pause}); err != nil {
+				t.Fatal(err)
+			}
+		}, 23 * time.Hour, 24 * time.Hour},
 		"continuous": {func(t *testing.T, _ *world, svc *service.Service) {
 			t.Helper()
 			apply(t, svc, `{"agents": [{"id": "w", "name": "W", "systemPrompt": "Write."}], "branches": [
@@ -62,28 +74,44 @@ func TestIdle(t *testing.T) {
 		})
 	}
 
-	t.Run("run that is over", func(t *testing.T) {
-		t.Parallel()
-		w := open(t, modelled(t, service.Memory, nil))
-		svc, err := w.Service(t.Context(), access.DefaultNamespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc := "workflow:\n  - {id: a, type: set, values: {x: 1}}\n"
-		wf, problems, err := service.Load(t.Context(), "flow.yaml", []byte(doc),
-			service.LoadOptions{Formats: linked.Kit().Formats})
-		if err != nil || problems.HasErrors() {
-			t.Fatal(err, problems)
-		}
-		run, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
-			t.Fatal(st, err)
-		}
-		if d := w.IdleFor(t.Context(), access.DefaultNamespace, svc); d < 23*time.Hour {
-			t.Errorf("idle for %s", d)
-		}
-	})
+	for name, tc := range map[string]struct {
+		endpoint bool
+		from, to time.Duration
+	}{
+		"run that is over":        {false, 23 * time.Hour, 24 * time.Hour},
+		"notification to be sent": {true, math.MinInt64, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusInternalServerError)
+			}))
+			defer refusing.Close()
+			w := open(t, server.Config{Service: service.Config{
+				Operator: &config.Config{Outbound: config.Outbound{Allow: []string{refusing.URL}}}}})
+			if tc.endpoint {
+				w.made(t, token, "/api/v1/notifications/endpoints", `{"url": "`+refusing.URL+`"}`)
+			}
+			svc, err := w.Service(t.Context(), access.DefaultNamespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc := "workflow:\n  - {id: a, type: set, values: {x: 1}}\n"
+			wf, problems, err := service.Load(t.Context(), "flow.yaml", []byte(doc),
+				service.LoadOptions{Formats: linked.Kit().Formats})
+			if err != nil || problems.HasErrors() {
+				t.Fatal(err, problems)
+			}
+			run, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+				t.Fatal(st, err)
+			}
+			if d := w.IdleFor(t.Context(), access.DefaultNamespace, svc); d < tc.from || d > tc.to {
+				t.Errorf("idle for %s, want %s to %s", d, tc.from, tc.to)
+			}
+		})
+	}
 }

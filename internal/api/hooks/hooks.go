@@ -70,6 +70,30 @@ func (h *Hooks) Backlog(ctx context.Context, namespace string, s *service.Servic
 	return sp.store.Backlog(ctx)
 }
 
+// collectTime bounds the creation of notifications in Pending.
+const collectTime = 10 * time.Second
+
+// Pending creates the notifications of what has happened in a namespace, and returns how many are to
+// be sent.
+func (h *Hooks) Pending(ctx context.Context, namespace string, s *service.Service) (int, error) {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return 0, err
+	}
+	last, err := s.LastNotice(ctx)
+	if err != nil {
+		return 0, err
+	}
+	limited, cancel := context.WithTimeout(ctx, collectTime) // the last one may be pruned meanwhile
+	defer cancel()
+	err = h.collect(limited, sp, make(chan struct{}, 1), int64(last))
+	if err != nil && !errors.Is(err, ErrMoved) {
+		return 0, err
+	}
+	n, _, err := sp.store.Backlog(ctx)
+	return n, err
+}
+
 // Hooks serves incoming webhooks, notifications and approve links of all namespaces of a server. It
 // is safe for concurrent use.
 type Hooks struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ func (h *Hooks) Maintain(ctx context.Context, namespace string, s *service.Servi
 		})
 	}
 	woken := make(chan struct{}, 1)
-	again("make notifications", func(sp *space) error { return h.collect(ctx, sp, woken) })
+	again("make notifications", func(sp *space) error { return h.collect(ctx, sp, woken, math.MaxInt64) })
 	refused := map[journal.ScheduleKey]time.Time{}
 	again("make notifications of refused schedules", func(sp *space) error {
 		err := h.collectRefused(ctx, sp, refused, woken)
@@ -89,11 +90,11 @@ func cursor(ctx context.Context, sp *space) (int64, error) {
 }
 
 // collect creates notifications from the feed, starting after the cursor. Notifications and cursor
-// are written together, so that a crash neither skips nor duplicates anything. It returns ErrMoved
-// if another process did so first, or errors from the feed or the store.
-func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) error {
+// are written together, so that a crash neither skips nor duplicates anything. It returns after the
+// notice last, and ErrMoved if another process did so first, or errors from the feed or the store.
+func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}, last int64) error {
 	stored, err := cursor(ctx, sp)
-	if err != nil {
+	if err != nil || stored >= last {
 		return err
 	}
 	for n, err := range sp.service.Feed(ctx, uint64(stored)) {
@@ -110,16 +111,18 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 			return err
 		}
 		at := int64(n.ID)
-		if len(notifications) == 0 && at-stored < idleNotices {
-			continue
+		if len(notifications) > 0 || at-stored >= idleNotices {
+			if err := sp.store.Post(ctx, stored, at, notifications); err != nil {
+				return err
+			}
+			stored = at
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
 		}
-		if err := sp.store.Post(ctx, stored, at, notifications); err != nil {
-			return err
-		}
-		stored = at
-		select {
-		case woken <- struct{}{}:
-		default:
+		if at >= last {
+			return nil
 		}
 	}
 	return nil
