@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/process"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func run(t *testing.T, p process.Program) process.Outcome {
