@@ -17,8 +17,8 @@ type Cron struct {
 	Seconds, Minutes      uint64
 	Hours, Days, Weekdays uint32 // Days from 1, Weekdays from 0 for Sunday
 	Months                uint16 // from 1
-	// AnyDay and AnyWeekday mean that the day or the weekday field is unrestricted. If both fields
-	// are restricted, a day has to match only one of them (X-67).
+	// AnyDay and AnyWeekday mean that the day or the weekday field is unrestricted: one of its items
+	// is `*`, `*/1` or `?`. If both fields are restricted, a day has to match only one of them (X-67).
 	AnyDay, AnyWeekday bool
 	// Text is the original expression.
 	Text string
@@ -72,11 +72,10 @@ func parseCron(spec string) (Schedule, error) {
 		fields = fields[1:]
 	}
 	for i, f := range fields {
-		set, err := f.read(words[i])
+		set, isAny, err := f.read(words[i])
 		if err != nil {
 			return Schedule{}, bad(cronForm, "schedule %q: %v", spec, err)
 		}
-		isAny := words[i] == "*" || words[i] == "?"
 		switch f.name {
 		case "second":
 			c.Seconds = set
@@ -127,8 +126,8 @@ func parseAlias(spec string, words []string) (Schedule, error) {
 }
 
 // read returns the numbers of one field: `*`, `5`, `1-5`, `*/15`, `0-30/10`, names, and lists of
-// them.
-func (f cronField) read(text string) (set uint64, err error) {
+// them. isAny reports whether one of its items is a `*` without a step, or with the step 1.
+func (f cronField) read(text string) (set uint64, isAny bool, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		span, step, stepped := strings.Cut(part, "/")
 		low, high, by := f.low, f.high, 1
@@ -139,31 +138,32 @@ func (f cronField) read(text string) (set uint64, err error) {
 			}
 		default:
 			if low, err = f.number(first); err != nil {
-				return 0, err
+				return 0, false, err
 			}
 			if isRange {
 				if high, err = f.number(last); err != nil {
-					return 0, err
+					return 0, false, err
 				}
 			} else if !stepped {
 				high = low
 			}
 			if high < low {
-				return 0, fmt.Errorf("the %s %q goes backwards", f.name, part)
+				return 0, false, fmt.Errorf("the %s %q goes backwards", f.name, part)
 			}
 		}
 		if stepped {
 			n, ok := digits(step, 2)
 			if !ok || n == 0 {
-				return 0, fmt.Errorf("the step of the %s %q is not a number from 1 on", f.name, part)
+				return 0, false, fmt.Errorf("the step of the %s %q is not a number from 1 on", f.name, part)
 			}
 			by = n
 		}
+		isAny = isAny || by == 1 && (span == "*" || span == "?")
 		for n := low; n <= high; n += by {
 			set |= 1 << n
 		}
 	}
-	return set, nil
+	return set, isAny, nil
 }
 
 func (f cronField) number(text string) (int, error) {
