@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -219,7 +221,8 @@ func split(v, at ref.Val) ref.Val {
 }
 
 // round returns the nearest number with that many digits after the decimal point, halves away from
-// zero; without digits it returns a whole number if that fits 64 bits.
+// zero; without digits it returns a whole number if that fits 64 bits. It rounds the shortest decimal
+// form of the number, which is the one that people wrote and see: 1.005 is less than that in binary.
 func round(v, digits ref.Val) ref.Val {
 	d := digits.(types.Int)
 	switch {
@@ -230,9 +233,12 @@ func round(v, digits ref.Val) ref.Val {
 	case v.Type() != types.DoubleType:
 		return v
 	}
-	f, scale := float64(v.(types.Double)), math.Pow10(int(d))
-	if scaled := f * scale; !math.IsInf(scaled, 0) {
-		f = math.Round(scaled) / scale
+	f := float64(v.(types.Double))
+	if exact, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64)); ok {
+		f, _ = strconv.ParseFloat(exact.FloatString(int(d)), 64) // halves away from zero
+	}
+	if f == 0 {
+		f = 0 // not -0
 	}
 	if i := int64(f); d == 0 && math.Abs(f) < 1<<62 && float64(i) == f {
 		return types.Int(i)

@@ -3,6 +3,7 @@ package celexpr
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"math/rand"
 	"os"
 	"regexp"
@@ -46,6 +47,7 @@ func TestFunctions(t *testing.T) {
 		`"a".split($steps.x.output.empty) == []`:                           "split() needs a text that is not empty",
 		`round($steps.x.output.t[0]) == 1`:                                 "round() needs a number, not a string",
 		`round($steps.x.output.f, 16) == 1`:                                "round() keeps 0 to 15 digits, not 16",
+		`round($steps.x.output.f, -2) == 1`:                                "round() keeps 0 to 15 digits, not -2",
 		`$steps.x.output.f.sum() == 1`: "a function or an operator got a value " +
 			"of the wrong type",
 	} {
@@ -63,6 +65,55 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%s: %q, want %q", src, got, want)
 		}
 	}
+}
+
+// TestRound checks that round takes halves of the decimal form away from zero.
+func TestRound(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"1.005, 2": "1.01", "-1.005, 2": "-1.01", "2.675, 2": "2.68", "1.0049999, 2": "1", "8.345, 2": "8.35",
+		"0.285, 2": "0.29", "1.45, 1": "1.5", "-0.004, 2": "0", "-0.4": "0", "0.5": "1", "2.5": "3", "-2.5": "-3",
+		"0.1 + 0.2, 15": "0.3", "1e300, 15": "1e+300", "1e300": "1e+300", "5e-324, 15": "0",
+		"9007199254740993, 2": "9007199254740993", "4503599627370495.5": "4503599627370496",
+		"123456789.125, 2": "123456789.13", "1.1, 15": "1.1",
+	} {
+		i, ps := ParseInterpolation("{{ round("+src+") }}", expr.Options{})
+		if refused(ps) {
+			t.Errorf("round(%s): %v", src, ps)
+			continue
+		}
+		if got, err := i.Eval(expr.EnvMap{}); err != nil || string(got) != want {
+			t.Errorf("round(%s): %s, %v, want %s", src, got, err, want)
+		}
+	}
+}
+
+// TestRoundRandom compares round with whole numbers: all decimals of at most 15 digits have an exact
+// decimal form.
+func TestRoundRandom(t *testing.T) {
+	t.Parallel()
+	c, ps := ParseCondition(`round($steps.x.output.v, $steps.x.output.d) == $steps.x.output.want`, expr.Options{})
+	if refused(ps) {
+		t.Fatal(ps)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n, digits := rapid.Int64Range(-1e15+1, 1e15-1).Draw(t, "n"), rapid.Int64Range(0, 15).Draw(t, "digits of n")
+		d := rapid.Int64Range(0, 15).Draw(t, "d")
+		if rapid.Bool().Draw(t, "half") { // ends in 5 right behind the last digit kept
+			n, digits = n/10*10+5, d+1
+		}
+		power := func(k int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(k), nil) }
+		want := new(big.Int).Mul(big.NewInt(n), big.NewInt(2))
+		want.Abs(want).Mul(want, power(d)).Add(want, power(digits))
+		want.Div(want, new(big.Int).Mul(big.NewInt(2), power(digits)))
+		if n < 0 {
+			want.Neg(want)
+		}
+		v := fmt.Sprintf(`{"v":%de-%d,"d":%d,"want":%de-%d}`, n, digits, d, want, d)
+		if ok, err := c.Eval(expr.EnvMap{"x": {Output: json.RawMessage(v)}}); err != nil || !ok {
+			t.Fatalf("round is not as in %s: %v", v, err)
+		}
+	})
 }
 
 // TestFunctionTable checks that each form of the table compiles and has the documented type as far
