@@ -18,7 +18,7 @@ var thoughts = []struct{ begin, end string }{
 // yield false, as does text without JSON. JSON in the model's thoughts, such as `<think>…</think>`,
 // does not count.
 func JSONIn(text string) (json.RawMessage, bool) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF")) // RFC 8259: a byte order mark may be ignored
 	if v, ok := whole(text); ok {
 		return v, true
 	}

@@ -11,6 +11,8 @@ func TestJSONIn(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, text, want string }{
 		{"whole text", " {\"ok\": true}\n", `{"ok": true}`},
+		{"byte order mark", "\uFEFF {\"ok\": true}", `{"ok": true}`},
+		{"byte order mark alone", "\uFEFF", ""},
 		{"scalar", "true", "true"},
 		{"fenced", "```json\n{\"ok\": 1}\n```", `{"ok": 1}`},
 		{"bare fence with prose", "Here:\n```\n[1]\n```\nDone.", `[1]`},

@@ -20,7 +20,7 @@ func argumentsOf(s string) (engine.Value, error) {
 		if err != nil {
 			return nil, usageErrorf("--arguments: %s", err)
 		}
-		s, name = string(data), path
+		s, name = strings.TrimPrefix(string(data), "\uFEFF"), path
 	}
 	var v map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(s), &v); err != nil || v == nil {

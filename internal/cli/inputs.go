@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 		if at, found := source.NotUTF8(data); found {
 			return nil, usageErrorf("--input-file %s:%d:%d: not UTF-8 text", f.from, at.Line, at.Column)
 		}
-		if err := json.Unmarshal(data, &all); err != nil || all == nil {
+		if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\uFEFF")), &all); err != nil || all == nil {
 			return nil, usageErrorf("--input-file %s: it must be a JSON object with the inputs by name", f.from)
 		}
 	}

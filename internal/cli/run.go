@@ -217,7 +217,7 @@ func (a *app) input(args []string, taken bool) (string, error) {
 	if !utf8.Valid(b) {
 		return "", usageErrorf("the input is not UTF-8 text")
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(string(b), "\uFEFF"), "\n"), "\r"), nil
 }
 
 // checkRecordTarget returns an error if the recording would overwrite a file that the run reads,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +110,7 @@ func (a *app) signalValue(ctx context.Context, args []string) (engine.Value, err
 				engine.MaxSignalBytes)
 		}
 	}
-	if json.Valid([]byte(text)) {
+	if text = strings.TrimPrefix(text, "\uFEFF"); json.Valid([]byte(text)) {
 		return engine.Value(text), nil
 	}
 	return expr.Quote(text), nil

@@ -48,7 +48,7 @@ toolsets:
 		}}, ""},
 		{
 			"remote, in JSON",
-			`{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", ` +
+			"\uFEFF" + `{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", ` +
 				`"transport_type": "streamable",
 	"headers": {"Authorization": "Bearer ${env.T}"}}}]}`,
 			[]tool.Spec{{Type: "mcp", Name: "😀é", Remote: &tool.Remote{URL: "https://h/mcp", Transport: "streamable",

@@ -229,9 +229,10 @@ func join(path, key string) string {
 }
 
 // joinSurrogates replaces the pairs of \u escapes that JSON uses for characters beyond 16 bits by
-// the characters themselves; this is the only respect in which JSON is not YAML. Other input is
-// returned unchanged.
+// the characters themselves; this is the only respect in which JSON is not YAML. A byte order mark is
+// removed; other input is returned unchanged.
 func joinSurrogates(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) || !json.Valid(data) {
 		return data
 	}

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -29,8 +30,9 @@ func (e *malformedError) Error() string { return e.reason }
 // maxFields is the maximum number of fields of a form.
 const maxFields = 1000
 
-// inputOf returns the input of a run for a request body: text and JSON byte for byte, the fields of
-// a form as a JSON object. It is only ever data: no content type turns it into a definition (SEC2).
+// inputOf returns the input of a run for a request body: text and JSON byte for byte, except for a
+// byte order mark before JSON, and the fields of a form as a JSON object. It is only ever data: no
+// content type turns it into a definition (SEC2).
 //
 // It returns an *unsupportedError or a *malformedError.
 func inputOf(h http.Header, body []byte) (string, error) {
@@ -50,6 +52,9 @@ func inputOf(h http.Header, body []byte) (string, error) {
 		return "", &unsupportedError{text + ", encoded as " + e}
 	}
 	isJSON := kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+	if isJSON {
+		body = bytes.TrimPrefix(body, []byte("\uFEFF"))
+	}
 	isForm := kind == "application/x-www-form-urlencoded"
 	switch {
 	case !isJSON && !isForm && kind != "text/plain":

@@ -163,6 +163,7 @@ func TestInput(t *testing.T) {
 	}{
 		{"text", "text/plain; charset=UTF-8", "  as it is\r\n<b>", "  as it is\r\n<b>", 202},
 		{"json", "application/json", ` {"b": 1.0, "a": "<é>"} `, ` {"b": 1.0, "a": "<é>"} `, 202},
+		{"json with a byte order mark", "application/json", "\uFEFF{\"a\": 1}", `{"a": 1}`, 202},
 		{"json of a kind", "application/cloudevents+json", `{"a": 1}`, `{"a": 1}`, 202},
 		{"a definition", "application/json", definition, definition, 202},
 		{"form", "application/x-www-form-urlencoded", "b=2&a=x+y&b=%3Cc%3E", `{"a":"x y","b":["2","<c>"]}`, 202},

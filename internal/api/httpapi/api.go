@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"maps"
@@ -115,7 +116,7 @@ func New(cfg Config) *API {
 }
 
 // formats returns huma's formats with a strict JSON decoder, since input that is not UTF-8 would be
-// stored as something else. Views are written as they are produced.
+// stored as something else. It ignores a byte order mark. Views are written as they are produced.
 func formats() map[string]huma.Format {
 	out := maps.Clone(huma.DefaultFormats)
 	for name, f := range out {
@@ -124,7 +125,7 @@ func formats() map[string]huma.Format {
 			if !utf8.Valid(data) {
 				return errors.New("not valid UTF-8")
 			}
-			return read(data, v)
+			return read(bytes.TrimPrefix(data, []byte("\uFEFF")), v)
 		}
 		out[name] = streamed(f)
 	}

@@ -15,6 +15,7 @@ func TestBodyLimit(t *testing.T) {
 	w.api = httpapi.New(httpapi.Config{MaxBody: 1024})
 	body := func(n int) string { return `{"workflow": "` + strings.Repeat("x", n-len(`{"workflow": ""}`)) + `"}` }
 	w.do("POST", "/api/v1/runs", body(1024)).problem(404, "not_found")
+	w.do("POST", "/api/v1/runs", "\uFEFF"+body(1000)).problem(404, "not_found")
 	w.do("POST", "/api/v1/runs", body(1025)).problem(413, "too_large")
 }
 

@@ -40,6 +40,9 @@ func TestTooLarge(t *testing.T) {
 	if status, _, body := post(hello); status != http.StatusOK || !strings.Contains(body, "serverInfo") {
 		t.Errorf("of a fitting size: %d %s", status, body)
 	}
+	if status, _, body := post("\uFEFF" + hello); status != http.StatusOK || !strings.Contains(body, "serverInfo") {
+		t.Errorf("behind a byte order mark: %d %s", status, body)
+	}
 	var p struct{ Code string }
 	status, kind, body := post(hello + strings.Repeat(" ", 1024))
 	if err := json.Unmarshal([]byte(body), &p); err != nil || status != http.StatusRequestEntityTooLarge ||

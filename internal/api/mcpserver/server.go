@@ -144,7 +144,7 @@ func (s *Server) Handler() http.Handler {
 		d, done := s.account(c)
 		defer done()
 		if r.Method == http.MethodPost { // the SDK would report a body that is too large in plain text
-			body, err := transport.ReadBody(w, r, s.cfg.MaxBody)
+			body, err := transport.ReadJSON(w, r, s.cfg.MaxBody)
 			if err != nil {
 				transport.WriteProblem(w, r, transport.ProblemOf(err))
 				return

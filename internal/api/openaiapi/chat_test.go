@@ -62,6 +62,10 @@ func TestChat(t *testing.T) {
 	if !slices.Equal(w.asked, []string{"A <user> poem"}) {
 		t.Errorf("asked: %q", w.asked)
 	}
+	if r := w.do(t, tokenRun, http.MethodPost, "/v1/chat/completions", "\uFEFF"+
+		`{"model":"poet","messages":[{"role":"user","content":"A <user> poem"}]}`); r.status != 200 {
+		t.Errorf("behind a byte order mark: %d %s", r.status, r.body)
+	}
 	if r := w.talk(t, tokenRun, "desk/headline", "x"); r.text() != "Roses are red." {
 		t.Errorf("branch: %s", r.body)
 	}

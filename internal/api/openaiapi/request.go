@@ -60,7 +60,7 @@ const (
 
 // readRequest reads and checks a request.
 func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
-	data, err := transport.ReadBody(w, r, a.cfg.MaxBody)
+	data, err := transport.ReadJSON(w, r, a.cfg.MaxBody)
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err) // the shared problem table covers this error
 	}

@@ -121,7 +121,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, to any) error {
 	if packed := r.Header.Get("Content-Encoding"); packed != "" && !strings.EqualFold(packed, "identity") {
 		return badf(http.StatusUnsupportedMediaType, "compressed request bodies are not supported")
 	}
-	data, err := transport.ReadBody(w, r, h.cfg.MaxBody)
+	data, err := transport.ReadJSON(w, r, h.cfg.MaxBody)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, err
 	}
 	return data, nil
+}
+
+// ReadJSON reads a body as [ReadBody] does, without a byte order mark, which JSON parsers may ignore
+// (RFC 8259, section 8.1).
+func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	data, err := ReadBody(w, r, limit)
+	return bytes.TrimPrefix(data, []byte("\uFEFF")), err
 }
 
 // RetryText returns the value of the Retry-After header of a problem, in whole seconds, or "" if it

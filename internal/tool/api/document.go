@@ -47,6 +47,7 @@ func parseDocument(data []byte) (*document, error) {
 }
 
 func parseValues(data []byte) (map[string]any, error) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.UseNumber()

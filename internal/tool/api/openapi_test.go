@@ -326,6 +326,17 @@ func TestOpenAPIDocuments(t *testing.T) {
 			}
 		})
 	}
+	t.Run("behind a byte order mark", func(t *testing.T) {
+		t.Parallel()
+		srv := shopServer(t, "\uFEFF"+`{"openapi":"3.1.0","paths":{"/p":{"get":{"summary":"\ud83d\ude00"}}}}`)
+		ts, err := openAPI(t, config(srv.URL), `{"url":"`+srv.URL+`/openapi"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tools, err := ts.Tools(t.Context()); err != nil || len(tools) != 1 {
+			t.Errorf("%d, %v", len(tools), err)
+		}
+	})
 	t.Run("some of too many", func(t *testing.T) {
 		t.Parallel()
 		srv := shopServer(t, tooMany)

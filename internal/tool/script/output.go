@@ -34,7 +34,7 @@ func output(res tool.Result, kind string) (tool.Result, error) {
 		b, err := json.Marshal(text)
 		return tool.Result{Text: short, Structured: b}, err
 	}
-	if value := []byte(strings.TrimSpace(text)); json.Valid(value) {
+	if value := []byte(strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))); json.Valid(value) {
 		return tool.Result{Text: short, Structured: value}, nil
 	}
 	return failed("its output is not one JSON value, as output: json says")

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -220,7 +221,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{Text: fmt.Sprintf("The search provider %s answered %s", t.by, a.StatusText()),
 			IsError: true}, nil
 	}
-	hits, err := t.provider.hits(a.Body)
+	hits, err := t.provider.hits(bytes.TrimPrefix(a.Body, []byte("\uFEFF")))
 	if err != nil {
 		//nolint:nilerr // it is reported to the model
 		return tool.Result{Text: fmt.Sprintf("The search provider %s returned an invalid list of results", t.by),

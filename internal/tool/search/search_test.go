@@ -49,7 +49,7 @@ func engine(t *testing.T) (*httptest.Server, chan string) {
 					`B","url":"https://a.example/","description":"<strong>bold</strong>\nwords",`+
 					`"page_age":"2026-01-02"},{"title":"2","url":"https://b.example/"},{"title":"3"}]}}`)
 		default:
-			io.WriteString(w, `{"results":[{"title":"A & B","url":"https://a.example/","content":"bold `+
+			io.WriteString(w, "\uFEFF"+`{"results":[{"title":"A & B","url":"https://a.example/","content":"bold `+
 				`words","published_date":"2026-01-02"},{"title":"2","url":"https://b.example/"},{"title":"3"}]}`)
 		}
 	}))
