@@ -56,7 +56,12 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 // apiConfig returns the configuration of toolsets of HTTP APIs. A toolset for which the operator
 // vouches may be at a private address, and receive values of our environment (D34).
 func (op *Opener) apiConfig(dir string) api.Config {
+	var decode func(body []byte, contentType string) string
+	if op.cfg.Pages != nil {
+		decode = op.cfg.Pages.Decode
+	}
 	return api.Config{
+		Decode: decode,
 		HTTP: func(spec tool.Spec) *http.Client {
 			var allow []string
 			if o := webOptionsOf(spec); spec.Trusted {

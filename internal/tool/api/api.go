@@ -85,7 +85,7 @@ func newAPI(cfg Config, spec tool.Spec) (*Toolset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("args cannot be read: %w", err)
 	}
-	t := &Toolset{base: base{name: spec.Title(), headers: headers, red: exp.Redactor(),
+	t := &Toolset{base: base{name: spec.Title(), headers: headers, red: exp.Redactor(), decode: cfg.Decode,
 		origin: originOf(&url.URL{Scheme: tmpl.scheme, Host: tmpl.host})}}
 	t.client = exchange.New(exchange.Config{HTTP: cfg.HTTP(spec), Total: spec.Timeout, Idle: spec.IdleTimeout,
 		MaxBytes: maxAnswerBytes, Redactor: t.red})

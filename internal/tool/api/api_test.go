@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
+	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
 
@@ -29,6 +30,7 @@ func config(allow ...string) api.Config {
 		HTTP: func(tool.Spec) *http.Client {
 			return outbound.New(outbound.Config{Allow: allow, Proxy: outboundtest.NoProxy})
 		},
+		Decode: page.Reader{}.Decode,
 		Lookup: func(s tool.Spec) func(string) (string, bool) {
 			if !s.Trusted {
 				return nil
@@ -229,6 +231,18 @@ func TestResults(t *testing.T) {
 		case "/json":
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"n":12345678901234567890}`)
+		case "/mark":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "\uFEFF{\"a\":1}")
+		case "/latin1":
+			w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
+			io.WriteString(w, "caf\xe9")
+		case "/latin1-json":
+			w.Header().Set("Content-Type", "application/json; charset=iso-8859-1")
+			io.WriteString(w, "{\"a\":\"caf\xe9\"}")
+		case "/latin1-html":
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<meta charset=iso-8859-1>caf\xe9")
 		case "/empty":
 			w.WriteHeader(http.StatusNoContent)
 		case "/image":
@@ -258,8 +272,12 @@ func TestResults(t *testing.T) {
 	}{
 		"json": {"HTTP 200 OK\n{\"n\":12345678901234567890}", `{"status":200,"body":{"n":12345678901234567890}}`,
 			false, 100},
-		"empty": {"HTTP 204 No Content (no body)", "", false, 100},
-		"image": {"HTTP 200 OK\n[not shown: image/png, 4 bytes]", "", false, 100},
+		"mark":        {"HTTP 200 OK\n{\"a\":1}", `{"status":200,"body":{"a":1}}`, false, 100},
+		"latin1":      {"HTTP 200 OK\ncafé", "", false, 100},
+		"latin1-json": {"HTTP 200 OK\n{\"a\":\"café\"}", `{"status":200,"body":{"a":"café"}}`, false, 100},
+		"latin1-html": {"HTTP 200 OK\n<meta charset=iso-8859-1>café", "", false, 100},
+		"empty":       {"HTTP 204 No Content (no body)", "", false, 100},
+		"image":       {"HTTP 200 OK\n[not shown: image/png, 4 bytes]", "", false, 100},
 		"long": {"HTTP 200 OK (truncated: the response has 300000 bytes, the first 100000 are shown)\nxxx", "", false,
 			100_200},
 		"huge":   {"HTTP 200 OK (truncated: the response has more than 1048576 bytes", "", false, 100_200},

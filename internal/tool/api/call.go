@@ -146,6 +146,14 @@ func writes(method string) bool {
 	return false
 }
 
+// text returns the body of an answer as UTF-8, without a byte order mark.
+func (b *base) text(a *exchange.Answer) string {
+	if b.decode != nil {
+		return b.decode(a.Body, a.Header.Get("Content-Type"))
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(string(a.Body), "\uFEFF"), "\uFFFD")
+}
+
 // result converts a server's response to a result for the model: the status, then the body. An
 // unsuccessful status is an error of the tool.
 func (b *base) result(a *exchange.Answer) tool.Result {
@@ -162,7 +170,7 @@ func (b *base) result(a *exchange.Answer) tool.Result {
 	case !exchange.IsText(media):
 		res.Text = fmt.Sprintf("%s\n[not shown: %s, %s]", head, media, a.Size())
 	default:
-		body := strings.ToValidUTF8(string(a.Body), "\uFFFD")
+		body := b.text(a)
 		if exchange.IsJSON(media) && !a.Cut && len(body) <= maxStructured && json.Valid([]byte(body)) {
 			res.Structured = fmt.Appendf(nil, `{"status":%d,"body":%s}`, a.Status, body)
 		}

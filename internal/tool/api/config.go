@@ -45,6 +45,9 @@ type Config struct {
 	// ReadFile reads the file of a trusted spec's OpenAPI document; if nil, files are not
 	// supported. limit is the maximum size: a larger file is an error.
 	ReadFile func(spec tool.Spec, path string, limit int) ([]byte, error)
+	// Decode converts the body of a text answer to UTF-8, as fetch.Pages does; if nil, answers are
+	// UTF-8.
+	Decode func(body []byte, contentType string) string
 	// Logger receives the operations that are left out; if nil, they are dropped.
 	Logger *slog.Logger
 }
@@ -76,6 +79,7 @@ type base struct {
 	query   []pair
 	origin  string
 	red     process.Redactor
+	decode  func(body []byte, contentType string) string // Config.Decode
 }
 
 func (b *base) Name() string { return b.name }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -23,17 +24,46 @@ import (
 // use.
 type Reader struct{}
 
-// Decode returns body as UTF-8. The character set comes from the byte order mark, the charset of
-// contentType, or the page's own declaration; remaining invalid bytes are replaced.
+// Decode returns body as UTF-8, without a byte order mark. The character set comes from the byte
+// order mark, the charset of contentType, or the declaration in HTML or XML. Without any of them,
+// text is UTF-8, or Windows-1252 if it is not valid UTF-8. JSON is UTF-8 whatever contentType says,
+// if it can be (RFC 8259). Remaining invalid bytes are replaced.
 func (Reader) Decode(body []byte, contentType string) string {
-	r, err := charset.NewReader(bytes.NewReader(body), contentType)
-	if err == nil {
-		var text []byte
-		if text, err = io.ReadAll(r); err == nil {
+	media, params, _ := strings.Cut(strings.ToLower(contentType), ";")
+	media = strings.TrimSpace(media)
+	head := body[:min(len(body), 1024)]
+	if m := xmlEncoding.FindSubmatch(head); m != nil && strings.HasSuffix(media, "xml") && params == "" {
+		contentType = media + "; charset=" + string(m[1])
+	}
+	if !strings.Contains(media, "html") {
+		head = body[:min(len(body), 3)] // enough for a byte order mark
+	}
+	isJSON := strings.HasSuffix(media, "json") && bytes.IndexByte(body, 0) < 0
+	enc, name, certain := charset.DetermineEncoding(head, contentType)
+	// Windows-1252, if it is not certain, stands for the lack of a declaration.
+	if !isUTF8(body) || !isJSON && (certain || name != "windows-1252") {
+		if text, err := enc.NewDecoder().Bytes(body); err == nil {
 			body = text
 		}
 	}
 	return strings.ToValidUTF8(strings.TrimPrefix(string(body), "\uFEFF"), "\uFFFD")
+}
+
+// xmlEncoding matches the declaration at the start of an XML text.
+var xmlEncoding = regexp.MustCompile(`^<\?xml [^>]*encoding=["']([A-Za-z0-9._-]+)["']`)
+
+// isUTF8 reports whether text is UTF-8. A character that is cut off at the end is one of UTF-8 if
+// there is another one before it.
+func isUTF8(text []byte) bool {
+	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				return utf8.Valid(text[:i]) && utf8.RuneCount(text[:i]) < i
+			}
+			break
+		}
+	}
+	return utf8.Valid(text)
 }
 
 // Markdown returns the content of a page as Markdown, with relative links resolved against address.

@@ -97,14 +97,31 @@ func TestMarkdown_OutputLimit(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
+	const latin1 = `<meta charset="iso-8859-1">`
+	long := strings.Repeat("x", 2000)
 	for name, tc := range map[string]struct{ body, contentType, want string }{
-		"utf-8":              {"süß", "text/plain; charset=utf-8", "süß"},
-		"latin-1 by header":  {"s\xfc\xdf", "text/plain; charset=iso-8859-1", "süß"},
-		"latin-1 by meta":    {`<meta charset="iso-8859-1">s` + "\xfc", "text/html", `<meta charset="iso-8859-1">sü`},
-		"shift-jis":          {"\x93\xfa\x96\x7b", "text/html; charset=Shift_JIS", "日本"},
-		"utf-16 by its mark": {"\xfe\xff\x00h\x00i", "text/plain", "hi"},
-		"unknown charset":    {"plain", "text/plain; charset=klingon", "plain"},
-		"no header":          {"plain", "", "plain"},
+		"utf-8":                               {"süß", "text/plain; charset=utf-8", "süß"},
+		"latin-1 by header":                   {"s\xfc\xdf", "text/plain; charset=iso-8859-1", "süß"},
+		"latin-1 by meta":                     {latin1 + "s\xfc", "text/html", latin1 + "sü"},
+		"shift-jis":                           {"\x93\xfa\x96\x7b", "text/html; charset=Shift_JIS", "日本"},
+		"utf-16 by its mark":                  {"\xfe\xff\x00h\x00i", "text/plain", "hi"},
+		"unknown charset":                     {"plain", "text/plain; charset=klingon", "plain"},
+		"no header":                           {"plain", "", "plain"},
+		"no charset, UTF-8 behind 1024 bytes": {long + "süß", "text/plain", long + "süß"},
+		"a page of UTF-8 behind 1024 bytes":   {"<p>" + long + "süß", "text/html", "<p>" + long + "süß"},
+		"no charset, cut in a character":      {long + "süß日"[:6], "text/plain", long + "süß\uFFFD"},
+		"no charset, not UTF-8":               {long + "s\xfc\xdf", "text/plain", long + "süß"},
+		"latin-1 at the end":                  {"caf\xe9", "text/plain", "café"},
+		"a page in a text":                    {latin1 + "sü", "text/plain", latin1 + "sü"},
+		"a page in JSON": {`{"a":"<meta charset='iso-8859-1'>sü"}`, "application/json",
+			`{"a":"<meta charset='iso-8859-1'>sü"}`},
+		"JSON in latin-1":           {"{\"a\":\"s\xfc\"}", "application/json; charset=ISO-8859-1", `{"a":"sü"}`},
+		"UTF-8 labelled as latin-1": {`{"a":"sü"}`, "application/problem+json; charset=ISO-8859-1", `{"a":"sü"}`},
+		"JSON in UTF-16":            {"{\x00}\x00", "application/json; charset=utf-16le", "{}"},
+		"XML by its declaration": {`<?xml version="1.0" encoding="windows-1251"?><a>` + "\xe4\xe0", "application/rss+xml",
+			`<?xml version="1.0" encoding="windows-1251"?><a>да`},
+		"JSON behind a mark":  {"\uFEFF{}", "application/json", "{}"},
+		"a wrong declaration": {latin1 + "sü", "text/html; charset=utf-8", latin1 + "sü"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
