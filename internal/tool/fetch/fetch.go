@@ -142,7 +142,8 @@ type pageResult struct {
 	Bytes     int    `json:"bytes,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Error     string `json:"error,omitempty"`
-	text      string
+	// Text is the content, at most as much as a model reads.
+	Text string `json:"text,omitempty"`
 }
 
 // Call implements tool.Tool.
@@ -262,7 +263,7 @@ func parse(address string) (*url.URL, error) { return url.Parse(strings.TrimSpac
 // fill converts an answer's body to text.
 func (t *Toolset) fill(ctx context.Context, f *pageResult, a *exchange.Answer, format string, budget int) {
 	if !exchange.IsText(f.Type) {
-		f.text = fmt.Sprintf("[not shown: %s, %s]", f.Type, a.Size())
+		f.Text = fmt.Sprintf("[not shown: %s, %s]", f.Type, a.Size())
 		if !a.OK() {
 			f.Error = "the server answered " + a.StatusText()
 		}
@@ -288,6 +289,6 @@ func (t *Toolset) fill(ctx context.Context, f *pageResult, a *exchange.Answer, f
 		budget = min(budget, maxErrorBytes)
 	}
 	var cut bool
-	f.text, cut = exchange.Cut(text, budget)
+	f.Text, cut = exchange.Cut(text, budget)
 	f.Truncated = f.Truncated || cut
 }

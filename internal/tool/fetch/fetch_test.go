@@ -202,9 +202,12 @@ func TestFetch_PartialFailure(t *testing.T) {
 	if res.IsError {
 		t.Error("the call failed as a whole")
 	}
-	var list []struct{ URL, Error string }
+	var list []struct{ URL, Error, Text string }
 	if err := json.Unmarshal(res.Structured, &list); err != nil || len(list) != 5 {
 		t.Fatalf("%s: %v", res.Structured, err)
+	}
+	if list[0].Text != `{"a":1}` || list[1].Text != "" || list[4].Text == "" {
+		t.Errorf("the structured result lacks the content: %s", res.Structured)
 	}
 	for i, want := range []string{"", "address refused", "has no scheme", "only http and https", "404"} {
 		if got := list[i].Error; (want == "") != (got == "") || !strings.Contains(got, want) {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -22,11 +23,14 @@ func write(list []pageResult) (tool.Result, error) {
 			failed++
 		}
 	}
-	structured, err := json.Marshal(list)
-	if err != nil {
+	var structured bytes.Buffer
+	enc := json.NewEncoder(&structured)
+	enc.SetEscapeHTML(false) // pages are read as text
+	if err := enc.Encode(list); err != nil {
 		return tool.Result{}, fmt.Errorf("write result: %w", err)
 	}
-	return tool.Result{Text: b.String(), IsError: failed == len(list), Structured: structured}, nil
+	return tool.Result{Text: b.String(), IsError: failed == len(list),
+		Structured: bytes.TrimSuffix(structured.Bytes(), []byte("\n"))}, nil
 }
 
 // write writes the metadata of an address, then its content.
@@ -41,11 +45,11 @@ func (f *pageResult) write(b *strings.Builder) {
 	if f.Type != "" {
 		fmt.Fprintf(b, "Content type: %s\n", f.Type)
 	}
-	if f.text == "" {
+	if f.Text == "" {
 		return
 	}
 	if f.Truncated {
-		fmt.Fprintf(b, "Truncated: the page is longer; this is its beginning (%d bytes)\n", len(f.text))
+		fmt.Fprintf(b, "Truncated: the page is longer; this is its beginning (%d bytes)\n", len(f.Text))
 	}
-	fmt.Fprintf(b, "\n%s", f.text)
+	fmt.Fprintf(b, "\n%s", f.Text)
 }
