@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	"github.com/hocket-run/hocket/diag"
@@ -163,6 +164,14 @@ func (p *parser) any(n *yaml.Node) any {
 			out = append(out, p.any(c))
 		}
 		return out
+	}
+	switch n.ShortTag() {
+	case "!!timestamp":
+		return n.Value
+	case "!!int", "!!float": // leading zeros make it text, as in package source
+		if d := strings.TrimLeft(n.Value, "+-"); len(d) > 1 && d[0] == '0' && strings.IndexByte("0123456789_", d[1]) >= 0 {
+			return n.Value
+		}
 	}
 	var v any
 	if n.Decode(&v) != nil {

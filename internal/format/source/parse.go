@@ -2,7 +2,10 @@ package source
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -17,23 +20,24 @@ const (
 
 // Codes of this package's diagnostics.
 const (
-	CodeTooLarge      = "document-too-large"
-	CodeTooDeep       = "document-too-deep"
-	CodeTooManyValues = "too-many-values"
-	CodeTooMany       = "too-many-problems"
-	CodeEncoding      = "bad-encoding"
-	CodeSyntax        = "syntax"
-	CodeEmpty         = "empty-document"
-	CodeDocuments     = "multiple-documents"
-	CodeDuplicateKey  = "duplicate-key"
-	CodeBadKey        = "bad-key"
-	CodeBadAlias      = "bad-alias"
-	CodeBadMerge      = "bad-merge"
-	CodeUnknownTag    = "unknown-tag"
-	CodeNotJSON       = "not-json"
-	CodeWrongType     = "wrong-type"
-	CodeMissingKey    = "missing-key"
-	CodeUnknownKey    = "unknown-key"
+	CodeTooLarge       = "document-too-large"
+	CodeTooDeep        = "document-too-deep"
+	CodeTooManyValues  = "too-many-values"
+	CodeTooMany        = "too-many-problems"
+	CodeEncoding       = "bad-encoding"
+	CodeSyntax         = "syntax"
+	CodeEmpty          = "empty-document"
+	CodeDocuments      = "multiple-documents"
+	CodeDuplicateKey   = "duplicate-key"
+	CodeBadKey         = "bad-key"
+	CodeBadAlias       = "bad-alias"
+	CodeBadMerge       = "bad-merge"
+	CodeUnknownTag     = "unknown-tag"
+	CodeNotJSON        = "not-json"
+	CodeNumberSpelling = "number-spelling"
+	CodeWrongType      = "wrong-type"
+	CodeMissingKey     = "missing-key"
+	CodeUnknownKey     = "unknown-key"
 )
 
 // Options are limits of a document. Zero fields mean the defaults; the zero Options is ready for
@@ -64,8 +68,9 @@ func Parse(file string, data []byte) (*Node, diag.List) {
 	return Options{}.Parse(file, data)
 }
 
-// Parse reads one document: JSON if its first character is `{` or `[`, YAML otherwise. A byte order
-// mark and CRLF line endings are accepted.
+// Parse reads one document: JSON if its first character is `{` or `[`, YAML otherwise. A file named
+// as YAML (.yaml, .yml) that is not valid JSON is YAML whatever its first character, which may begin
+// a map in flow style. A byte order mark and CRLF line endings are accepted.
 //
 // The Node is nil if nothing could be read. A syntax error ends reading; all other problems
 // (duplicate keys, keys that are not strings) are collected, up to MaxProblems. Every error about a
@@ -88,12 +93,18 @@ func (o Options) Parse(file string, data []byte) (*Node, diag.List) {
 	switch {
 	case len(first) == 0:
 		p.empty()
-	case first[0] == '{' || first[0] == '[':
+	case (first[0] == '{' || first[0] == '[') && (!isNamedYAML(file) || json.Valid(first)):
 		root = p.json()
 	default:
 		root = p.yaml()
 	}
 	return root, *p.diags
+}
+
+// isNamedYAML reports whether the extension of a file is one of YAML.
+func isNamedYAML(file string) bool {
+	ext := strings.ToLower(path.Ext(file))
+	return ext == ".yaml" || ext == ".yml"
 }
 
 // parser holds the state of one Parse.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -150,8 +151,12 @@ func TestParseValues(t *testing.T) {
 		{"YAML scalars", "a: 1\nb: 2.5\nc: true\nd: ~\ne:\nf: text\ng: 'q'\nh: \"\\u00e9\"\n",
 			`{"a":1,"b":2.5,"c":true,"d":null,"e":null,"f":"text","g":"q","h":"é"}`},
 		{"YAML numbers in other spellings", "[]\n", `[]`},
-		{"YAML numbers", "a: 0x1F\nb: 1_000\nc: +5\nd: .5\ne: 123456789012345678901\nf: 0o17\ng: 1e3\n",
-			`{"a":31,"b":1000,"c":5,"d":0.5,"e":123456789012345678901,"f":15,"g":1e3}`},
+		{"YAML numbers", "c: 5.\nd: .5\ne: 123456789012345678901\ng: 1e3\nh: 1.10\ni: 0\nj: -0.5\nk: 1e+3\n",
+			`{"c":5,"d":0.5,"e":123456789012345678901,"g":1e3,"h":1.10,"i":0,"j":-0.5,"k":1e+3}`},
+		{"YAML numbers with leading zeros are text", "- 02134\n- 0912\n- -012\n- 007.5\n- 00\n- 0_1\n- '01'\n- 12:30\n" +
+			"- 02134-1000\n",
+			`["02134","0912","-012","007.5","00","0_1","01","12:30","02134-1000"]`},
+		{"YAML numbers with leading zeros and a tag", "- !!int 010\n- !!str 010\n", `[8,"010"]`},
 		{"YAML words that are not booleans", "a: yes\nb: no\nc: on\nd: off\ne: y\n",
 			`{"a":"yes","b":"no","c":"on","d":"off","e":"y"}`},
 		{"YAML booleans", "a: True\nb: FALSE\n", `{"a":true,"b":false}`},
@@ -185,6 +190,43 @@ func TestParseValues(t *testing.T) {
 				t.Errorf("JSON (-got +want):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestParse_NumberSpelling checks that a number that is written otherwise than in JSON is read as YAML
+// says, and named.
+func TestParse_NumberSpelling(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{"0x1F": "31", "0o17": "15", "0b11": "3", "1_000": "1000", "+4915112345": "4915112345"} {
+		n, diags := Parse("f", []byte("a: "+src+"\n"))
+		said := fmt.Sprintf("f:1:4: warning: %s is read as the number %s (number-spelling); hint: quote it if it is text, "+
+			"or write %[2]s", src, want)
+		if got := string(n.JSON()); got != `{"a":`+want+`}` || len(diags) != 1 || lines(diags)[0] != said {
+			t.Errorf("%s: %s, %v", src, got, diags)
+		}
+	}
+}
+
+// TestParse_YAMLInFlowStyle checks that only a file named as YAML may begin with a bracket without
+// being JSON.
+func TestParse_YAMLInFlowStyle(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ file, src, want string }{
+		{"f.yaml", "{a: [x, 02], # why\n b: {c: d}}", `{"a":["x","02"],"b":{"c":"d"}}`},
+		{"f.YML", "\ufeff[a, b,]\n", `["a","b"]`},
+		{"f.yaml", `{"a": "\ud83d\ude00\/"}`, `{"a":"😀/"}`},
+		{"f.yaml", "{a: ", "f.yaml:1:"},
+		{"f.json", "{a: b}", "f.json:1:2: error: "},
+		{"-", "{a: b}", "-:1:2: error: "},
+	} {
+		n, diags := Parse(test.file, []byte(test.src))
+		if n == nil {
+			if got := lines(diags); len(got) != 1 || !strings.HasPrefix(got[0], test.want) {
+				t.Errorf("%s %q: %v", test.file, test.src, got)
+			}
+		} else if got := string(n.JSON()); got != test.want {
+			t.Errorf("%s %q: %s", test.file, test.src, got)
+		}
 	}
 }
 

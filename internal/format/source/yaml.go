@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -247,13 +248,26 @@ func (r *yamlReader) scalar(y *yaml.Node, n *Node, start int) {
 			r.errorAt(start, start, CodeUnknownTag, "%q is neither true nor false", y.Value)
 		}
 	case "!!int", "!!float":
+		if leadingZero.MatchString(y.Value) && y.Style&yaml.TaggedStyle == 0 {
+			n.Kind, n.Text = String, y.Value
+			return
+		}
 		r.number(y, n, start)
+		if n.Kind != String && (y.Value[0] == '+' || strings.ContainsAny(y.Value, "_xXoObB")) {
+			d := addError(r.diags, r.opts.MaxProblems, diag.Warning, r.file.span(start, start+len(y.Value)), n.Path(),
+				CodeNumberSpelling, y.Value+" is read as the number "+n.Text)
+			d.Hint = "quote it if it is text, or write " + n.Text
+		}
 	default:
 		n.Kind, n.Text = String, y.Value
 		d := r.errorAt(start, start, CodeUnknownTag, "the tag %s is not known", tag)
 		d.Path, d.Hint = n.Path(), "remove it; quote the value if it is text"
 	}
 }
+
+// leadingZero matches numbers that people write as text: postal codes, numbers of telephones and of
+// articles. YAML 1.1 reads them as octal, YAML 1.2 as decimal.
+var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]`)
 
 // number sets n to a JSON number: plain decimal digits unchanged, other spellings (0x1F, 1_000, .5)
 // as their value.
