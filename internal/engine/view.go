@@ -132,23 +132,39 @@ func (e viewEnv) Step(id string) (expr.Entry, bool) {
 	caught := sight.Caught(id)
 	if ok && out.Output != nil || caught.Step > 0 {
 		last := caught.Step
-		w := e.Waits.OfStep(last)
-		if w == nil { // it reached its loop's limit and asked nothing
+		if e.Waits.OfStep(last) == nil { // it reached its loop's limit and asked nothing
 			last = out.Step
-			w = e.Waits.OfStep(last)
 		}
-		switch {
-		case w == nil:
-		case w.Answer != nil:
-			out.Decision, out.Note = w.Answer.Decision, w.Answer.Note
-		case w.Closed == "deadline":
-			out.Decision = e.graph.StepNode(last).Wait.OnDeadline
-		}
+		out.Decision, out.Note = e.answerOf(last)
 	}
+	e.answerChildren(out.Children)
 	if out.Error = caught.Failure; e.failed != nil && e.graph.StepNode(e.step).ID == id {
 		out.Error = e.failed.Brief()
 	}
 	return out, ok || out.Error != nil
+}
+
+// answerChildren sets the answers to the approvals among a block's steps, at any depth.
+func (e viewEnv) answerChildren(children []expr.Child) {
+	for i := range children {
+		c := &children[i].Entry
+		if e.graph.StepNode(c.Step).Wait != nil {
+			c.Decision, c.Note = e.answerOf(c.Step)
+		}
+		e.answerChildren(c.Children)
+	}
+}
+
+// answerOf returns the answer to the last approval of a step, or the decision of its deadline.
+func (e viewEnv) answerOf(step int) (decision, note string) {
+	switch w := e.Waits.OfStep(step); {
+	case w == nil:
+	case w.Answer != nil:
+		return w.Answer.Decision, w.Answer.Note
+	case w.Closed == "deadline":
+		return e.graph.StepNode(step).Wait.OnDeadline, ""
+	}
+	return "", ""
 }
 
 // isTrue evaluates one condition as step id sees it: before it completes if done is nil, else as

@@ -205,17 +205,22 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 			".output, the list of what its items gave"
 		return false
 	}
+	b := t.block()
+	outside := b != nil && in != b && (in == nil || !in.inside(b))
 	switch ref.Field {
 	case expr.FieldError:
 		if !t.continuesOnError() {
 			what, hint = "the run ends where it fails, so there is no error to read", "write on_error at that step"
-		} else if b := t.block(); b != nil && in != b && (in == nil || !in.inside(b)) {
+		} else if outside {
 			what, hint = "its error can be read inside of its parallel step alone",
 				"read its output, which on_error may give a default"
 		}
 	case expr.FieldDecision, expr.FieldNote:
 		if t.kind != approvalStep {
 			what, hint = "only an approval has a decision and a note", ""
+		} else if w := t.more.onError.word; outside && (w == wordContinue || w == wordGoto) {
+			what, hint = "a rejection that on_error handles can be read inside of its parallel step alone",
+				"write reject in place of on_error, or give on_error a default"
 		}
 	case expr.FieldStopReason:
 		if t.kind != agentStep {
