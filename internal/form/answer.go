@@ -26,9 +26,7 @@ func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 		}
 	}
 	v, problems := convert(s, Fill(raw, v))
-	if len(problems) == 0 {
-		problems = formatsOf(raw, v, "", 0)
-	}
+	problems = append(problems, formatsOf(raw, v, "", 0)...)
 	if len(problems) > 0 {
 		return nil, problems
 	}

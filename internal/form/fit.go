@@ -15,7 +15,7 @@ import (
 
 // convert returns a value adapted to a schema: the value itself or, if it is a string, the JSON
 // that it contains, or a list of that JSON or of the string. Strings in a list are converted in the
-// same way.
+// same way. The violations are those of the returned value.
 func convert(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	v = compact(v)
 	problems := s.Validate(v)
@@ -28,9 +28,17 @@ func convert(s *schema.Schema, v json.RawMessage) (json.RawMessage, []schema.Vio
 			return other, nil
 		}
 	}
-	// report violations of the converted value, not of the string
+	// the string stood for another value, whose violations are reported
 	if types, _ := s.PathType(nil); v[0] == '"' && len(others) > 1 && !slices.Contains(types, "string") {
-		problems = s.Validate(others[0])
+		if v = others[0]; slices.Contains(types, "array") && v[0] != '[' {
+			v = others[1]
+		}
+		return v, s.Validate(v)
+	}
+	if v[0] == '[' && len(others) > 0 {
+		if fewer := s.Validate(others[0]); len(fewer) < len(problems) {
+			return others[0], fewer
+		}
 	}
 	return v, problems
 }
@@ -53,7 +61,7 @@ func alternatives(v json.RawMessage) []json.RawMessage {
 	for i, t := range texts {
 		inner := asJSON(t)
 		if inner == nil {
-			return nil
+			inner = encode(t)
 		}
 		if i > 0 {
 			out = append(out, ',')

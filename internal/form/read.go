@@ -199,9 +199,7 @@ func Check(in *workflow.Input, v json.RawMessage) (json.RawMessage, []schema.Vio
 		return nil, []schema.Violation{{Message: fmt.Sprintf("cannot be checked: %s", err)}}
 	}
 	v, problems := convert(s, v)
-	if len(problems) == 0 {
-		problems = badFormat(in.Schema, v)
-	}
+	problems = append(problems, badFormat(in.Schema, v)...)
 	if len(problems) > 0 {
 		return nil, problems
 	}
