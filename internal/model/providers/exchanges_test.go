@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,7 +24,8 @@ var update = flag.Bool("update", false, "write what the adapters make of the exc
 // TestExchanges checks what the adapters make of the answers of servers in testdata/exchanges, in
 // the shapes that documentation and bug reports show. The name of a file is SERVER-TOPIC. An answer
 // in it is called PROTOCOL.sse or PROTOCOL.json, with the HTTP status before the ending if it is
-// not 200, and is followed by its result.
+// not 200, and is followed by its result. In those whose topic is schema the request has one, and
+// the result has the value in the reply.
 func TestExchanges(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/exchanges/*.txtar")
@@ -37,6 +39,10 @@ func TestExchanges(t *testing.T) {
 		}
 		var got txtar.Archive
 		got.Comment = archive.Comment
+		req := hello
+		if strings.Contains(name, "-schema") {
+			req.Schema = &model.Schema{Name: "v", JSON: json.RawMessage(schemaText)}
+		}
 		for _, f := range archive.Files {
 			words := strings.Split(f.Name, ".")
 			if words[len(words)-1] == "result" {
@@ -51,7 +57,7 @@ func TestExchanges(t *testing.T) {
 			contentType := map[string]string{"sse": "text/event-stream", "json": "application/json"}[words[len(words)-1]]
 			client := adapterFor(t, words[0], status, http.Header{"Content-Type": {contentType}}, string(f.Data))
 			got.Files = append(got.Files, f,
-				txtar.File{Name: f.Name + ".result", Data: []byte(resultOf(t, name+": "+f.Name, client))})
+				txtar.File{Name: f.Name + ".result", Data: []byte(resultOf(t, name+": "+f.Name, client, req))})
 		}
 		if *update {
 			if err := os.WriteFile(name, txtar.Format(&got), 0o600); err != nil {
@@ -66,10 +72,10 @@ func TestExchanges(t *testing.T) {
 }
 
 // resultOf returns the result of a call, and checks that a stream shows the text of the reply.
-func resultOf(t *testing.T, name string, c model.Client) string {
+func resultOf(t *testing.T, name string, c model.Client, req model.Request) string {
 	t.Helper()
 	var b, shown strings.Builder
-	reply, err := c.Call(t.Context(), hello, func(d model.Delta) { shown.WriteString(d.Text) })
+	reply, err := c.Call(t.Context(), req, func(d model.Delta) { shown.WriteString(d.Text) })
 	usage := reply.Usage
 	if err != nil {
 		var failed *model.Error
@@ -85,6 +91,9 @@ func resultOf(t *testing.T, name string, c model.Client) string {
 			if s := shown.String(); s != "" && s != text {
 				t.Errorf("%s: the stream showed %q; want %q", name, s, text)
 			}
+		}
+		if value, ok := chat.JSONIn(reply.Message.Text.String()); ok && req.Schema != nil {
+			fmt.Fprintf(&b, "value %s\n", value)
 		}
 		if reply.Reasoning != "" {
 			fmt.Fprintf(&b, "thoughts %q\n", reply.Reasoning)
