@@ -92,6 +92,12 @@ func (a *answer) end(finish string, extra map[string]respjson.Field) {
 	}
 }
 
+// cut reports whether the answer ended at a limit.
+func (a *answer) cut() bool {
+	stop, _ := adapter.Stop(a.finish, "")
+	return stop == model.StopLength
+}
+
 // addWhole processes a response received as one value.
 func (a *answer) addWhole(c sdk.ChatCompletion) {
 	a.model, a.id, a.done = c.Model, c.ID, true
@@ -194,10 +200,9 @@ func (a *answer) reply() model.Reply {
 		r.Message.ToolCalls = append(r.Message.ToolCalls, call)
 	}
 	r.Message.Extra = a.keep(a.wantedBack())
-	stop, _ := adapter.Stop(a.finish, "") // problem returned its error
 	switch {
-	case stop == model.StopLength:
-		r.StopReason = stop
+	case a.cut():
+		r.StopReason = model.StopLength
 	case len(a.calls) > 0:
 		r.StopReason = model.StopToolCalls
 	case a.refusal.Len() > 0:
@@ -257,6 +262,7 @@ func Expected() adapter.Answers {
 			"choices.message.tool_calls.extra_content", "choices.error",
 			"choices.native_finish_reason", "choices.usage", "x_groq", "usage.prompt_cache_hit_tokens",
 			"usage.cached_tokens", "usage.cache_read_input_tokens", "usage.prompt_tokens_details.cache_write_tokens",
+			"usage.reasoning_tokens",
 		},
 		Words: map[string][]string{"choices.finish_reason": {"stop", "length", "tool_calls", "content_filter"}},
 		Texts: []string{"choices.delta.content"}, Usage: "usage", End: "[DONE]",

@@ -153,7 +153,8 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 			a.done = true
 			return nil
 		}
-		if failed := adapter.Told(event.Data); failed != nil {
+		// After an answer that was cut off, OpenRouter reports the limit as a failure.
+		if failed := adapter.Told(event.Data); failed != nil && !a.cut() {
 			return failed
 		}
 		if event.Name == "error" {

@@ -100,6 +100,11 @@ func (a *answer) addUsage(u sdk.CompletionUsage) {
 		CacheWriteTokens: number(details.JSON.ExtraFields, "cache_write_tokens"),
 	}
 	extra := u.JSON.ExtraFields
+	if got.ReasoningTokens == 0 {
+		if n := number(extra, "reasoning_tokens"); n <= got.OutputTokens { // SGLang, Databricks
+			got.ReasoningTokens = n
+		}
+	}
 	if got.CachedTokens == 0 {
 		// DeepSeek; Moonshot; gateways to Anthropic
 		n := cmp.Or(number(extra, "prompt_cache_hit_tokens"), number(extra, "cached_tokens"),
