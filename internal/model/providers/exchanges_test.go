@@ -93,7 +93,7 @@ func resultOf(t *testing.T, name string, c model.Client, req model.Request) stri
 			}
 		}
 		if value, ok := chat.JSONIn(reply.Message.Text.String()); ok && req.Schema != nil {
-			fmt.Fprintf(&b, "value %s\n", value)
+			fmt.Fprintf(&b, "value %s\n", strings.Join(strings.Fields(string(value)), ""))
 		}
 		if reply.Reasoning != "" {
 			fmt.Fprintf(&b, "thoughts %q\n", reply.Reasoning)
