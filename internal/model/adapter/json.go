@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
 )
 
 // Arguments returns the value of chat.ToolCall.Arguments for the model's output: a JSON object
@@ -21,6 +24,16 @@ func Arguments(text string) json.RawMessage {
 		return raw
 	}
 	return Quote(text)
+}
+
+// UniqueID returns the id of the call that follows the others of a reply: the server's, or one that is
+// unique in the conversation if there is none or another call has it. turn is the number of messages
+// before the reply.
+func UniqueID(others []chat.ToolCall, id string, turn int) string {
+	if id == "" || slices.ContainsFunc(others, func(c chat.ToolCall) bool { return c.ID == id }) {
+		return fmt.Sprintf("call_%d_%d", turn, len(others))
+	}
+	return id
 }
 
 // ArgumentsObject returns the arguments as a provider accepts them in a conversation, which is as an

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -296,7 +295,7 @@ func (a *answer) reply() model.Reply {
 			i := len(r.Message.ToolCalls)
 			layout = append(layout, block{Call: &i})
 			r.Message.ToolCalls = append(r.Message.ToolCalls,
-				chat.ToolCall{ID: cmp.Or(b.id, fmt.Sprintf("call_%d_%d", a.turn, i)), Name: b.name,
+				chat.ToolCall{ID: adapter.UniqueID(r.Message.ToolCalls, b.id, a.turn), Name: b.name,
 					Arguments: adapter.Arguments(b.arguments())})
 		}
 	}

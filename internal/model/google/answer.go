@@ -2,7 +2,6 @@ package google
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -106,11 +105,8 @@ func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 		return
 	}
 	i := len(a.calls)
-	call := chat.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: args,
-		Extra: extraOf(p.ThoughtSignature)}
-	if call.ID == "" {
-		call.ID = fmt.Sprintf("call_%d_%d", a.turn, i)
-	}
+	call := chat.ToolCall{ID: adapter.UniqueID(a.calls, p.FunctionCall.ID, a.turn), Name: p.FunctionCall.Name,
+		Arguments: args, Extra: extraOf(p.ThoughtSignature)}
 	a.calls = append(a.calls, call)
 	onDelta(
 		model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(args)}})

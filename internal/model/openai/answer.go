@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -188,12 +187,9 @@ func (a *answer) reply() model.Reply {
 		Model:      a.model,
 		ID:         a.id,
 	}
-	for i, c := range a.calls {
-		id := c.id
-		if id == "" || slices.ContainsFunc(r.Message.ToolCalls, func(o chat.ToolCall) bool { return o.ID == id }) {
-			id = fmt.Sprintf("call_%d_%d", a.turn, i)
-		}
-		call := chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())}
+	for _, c := range a.calls {
+		call := chat.ToolCall{ID: adapter.UniqueID(r.Message.ToolCalls, c.id, a.turn), Name: c.name,
+			Arguments: adapter.Arguments(c.arguments())}
 		if c.content != "" {
 			call.Extra = a.keep(map[string]json.RawMessage{extraContent: json.RawMessage(c.content)})
 		}

@@ -17,6 +17,9 @@ type pendingCall struct {
 	id, name string
 	args     strings.Builder
 	content  string // extra_content: signatures of Gemini models
+	// piece is the last piece of args, and resent reports whether each begins with the one before.
+	piece  string
+	resent bool
 }
 
 const noIndex = -1
@@ -25,6 +28,15 @@ const noIndex = -1
 func (c *pendingCall) complete() bool {
 	args := c.args.String()
 	return strings.HasSuffix(strings.TrimSpace(args), "}") && json.Valid([]byte(args))
+}
+
+// arguments returns the arguments. Some servers send all of them so far in each piece.
+func (c *pendingCall) arguments() string {
+	args := c.args.String()
+	if c.resent && !json.Valid([]byte(args)) && json.Valid([]byte(c.piece)) {
+		return c.piece
+	}
+	return args
 }
 
 // addCall processes a chunk of a tool call.
@@ -52,6 +64,10 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 		c.args.Reset()
 	case piece.ID != "" && args == c.args.String() && c.complete():
 		args = "" // the whole call again, at the end of the stream
+	}
+	if args != "" {
+		c.resent = strings.HasPrefix(args, c.piece) && (c.resent || c.piece == "")
+		c.piece = args
 	}
 	c.args.WriteString(args)
 	c.content = cmp.Or(piece.JSON.ExtraFields[extraContent].Raw(), c.content)
