@@ -48,6 +48,10 @@ const (
 var columns = []string{wholeAnswers, streams, toolCalls, structured, reasoning, usageCounts, failedAnswers,
 	refusedCalls, fullContext}
 
+// namesSource finds what the comment of an exchange says about its source: an address, an issue, a file of
+// a repository, or that there is none.
+var namesSource = regexp.MustCompile(`https://|RFC \d|[\w.-]+/[\w.-]+(#\d+| [\w./-]+)|public code|[Nn]o source`)
+
 // serverMatrix counts recorded exchanges, by server, protocol and column.
 type serverMatrix map[[2]string]map[string]int
 
@@ -66,6 +70,9 @@ func TestServerTable(t *testing.T) {
 			a, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !namesSource.Match(a.Comment) {
+				t.Errorf("%s: the comment names no source, and does not say that none was found", file)
 			}
 			word, _, _ := strings.Cut(filepath.Base(file), "-")
 			server := servers[word]
