@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -102,6 +103,9 @@ func (s *starter) mayStart(t graph.Token) bool {
 	return (s.budget.hasFreeSlot() || !loop.Calls(s.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && s.graph.MayStart(t)
 }
 
+// Calls is an alias of [loop.Calls].
+func Calls(k workflow.Kind) bool { return loop.Calls(k) }
+
 // startToken starts the step of a token, or reaches a limit and leaves the token in place.
 func (s *starter) startToken(t graph.Token) {
 	sc := s.graph.Scope(t.Scope)
@@ -143,8 +147,22 @@ func (s *starter) startToken(t graph.Token) {
 					most)})
 		return
 	}
-	on, err := viewer{&s.state}.holds(n, t)
-	var failure *Failure
+	on, failure, err := s.prepare(n, t, d)
+	s.emit(id, path, d)
+	if n.Node.If != nil && !s.recordCondition(id, n, on, err) {
+		return
+	}
+	if failure != nil {
+		s.steps.failStart(id, *failure)
+		return
+	}
+	s.startStep(id, n)
+}
+
+// prepare adds the input and the timeout of the step of a token to d, which records its start. It
+// reports whether the condition of the node holds; err is why that is unknown.
+func (s *starter) prepare(n *plan.Node, t graph.Token, d *StepStarted) (on bool, failure *Failure, err error) {
+	on, err = viewer{&s.state}.holds(n, t)
 	switch {
 	case n.Kind == workflow.KindAgent:
 		if d.Agent = n.Agent.Agent; on {
@@ -160,15 +178,31 @@ func (s *starter) startToken(t graph.Token) {
 	if on && n.Timeout > 0 {
 		d.Expires = new(s.now.Add(time.Duration(n.Timeout)))
 	}
-	s.emit(id, path, d)
-	if n.Node.If != nil && !s.recordCondition(id, n, on, err) {
-		return
+	return on, failure, err
+}
+
+// StartAgain returns the start of a step as this run would record it at a time, with the input and
+// the timeout that its definition has for the step. The run must have folded exactly the events
+// before d, which another definition of the workflow may have recorded. It returns a
+// *[DivergenceError] if the step would not start.
+func (r *Run) StartAgain(d *StepStarted, at time.Time) (again *StepStarted, err error) {
+	defer text.Recover(&err)
+	t, ok := r.graph.Waiting(d.Tokens[0])
+	if !ok {
+		return nil, &DivergenceError{Seq: r.state.Seq + 1, Reason: "the token of the step does not exist"}
 	}
-	if failure != nil {
-		s.steps.failStart(id, *failure)
-		return
+	r.now = microseconds(at)
+	n := &r.graph.FlowIn(t.Scope).Nodes[t.Node]
+	again = &StepStarted{Tokens: d.Tokens, Kind: n.Kind, Iteration: d.Iteration, Scope: d.Scope, From: d.From}
+	switch on, failure, err := r.starter.prepare(n, t, again); {
+	case err != nil:
+		return nil, &DivergenceError{Seq: r.state.Seq + 1, Reason: err.Error()}
+	case failure != nil:
+		return nil, &DivergenceError{Seq: r.state.Seq + 1, Reason: failure.Message}
+	case !on:
+		return nil, &DivergenceError{Seq: r.state.Seq + 1, Reason: "the condition of the step does not hold"}
 	}
-	s.startStep(id, n)
+	return again, nil
 }
 
 // maxSteps returns the maximum number of steps of the run.

@@ -105,7 +105,12 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	}
 	id = cmp.Or(q.Run, driver.NewRunID(r.now()))
 	folded := engine.New(plan, id)
-	if err := folded.Apply(past); err != nil {
+	if q.Spec != nil {
+		past, err = Redefine(folded, past, r.now())
+	} else {
+		err = folded.Apply(past)
+	}
+	if err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
 	if folded.Status().Ended() && q.Reopen == nil && q.Parent == "" {
@@ -282,6 +287,52 @@ func RenewTimeouts(past []engine.Event, now time.Time) {
 		d.Expires = new(now.Add(d.Expires.Sub(start)))
 		past[i].Data = &d
 	}
+}
+
+// Redefine folds past into a new run whose definition replaces the one that recorded it, and returns
+// its events. Steps that make calls and wait to begin again do so with the input and the timeout
+// that the new definition has for them, and without what they did before; other steps that run at
+// the end and have a timeout have the new one, from now on.
+//
+// It returns a *engine.DivergenceError if the past does not fit the definition.
+func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Event, error) {
+	last := map[int]engine.Data{} // by running step
+	for i := range past {
+		if step := past[i].Step; engine.StepEnd(past[i].Data) != engine.StepRunning {
+			delete(last, step)
+		} else if _, ok := past[i].Data.(*engine.StepStarted); ok || last[step] != nil {
+			last[step] = past[i].Data
+		}
+	}
+	anew := map[int]bool{}
+	out := make([]engine.Event, 0, len(past))
+	for _, ev := range past {
+		d, starts := ev.Data.(*engine.StepStarted)
+		wait, _ := last[ev.Step].(*engine.StepRetrying)
+		switch {
+		case starts && wait != nil && wait.Call == "" && engine.Calls(d.Kind):
+			again, err := run.StartAgain(d, now)
+			if err != nil {
+				return nil, err
+			}
+			anew[ev.Step], ev.Data = true, again
+		case starts && last[ev.Step] != nil && d.Expires != nil:
+			if again, err := run.StartAgain(d, now); err == nil {
+				was := *d
+				was.Expires, ev.Data = again.Expires, &was
+			}
+		case anew[ev.Step] && ev.Data != last[ev.Step]:
+			if _, ok := ev.Data.(*engine.ConditionChecked); !ok {
+				continue
+			}
+		}
+		ev.Seq = uint64(len(out) + 1)
+		out = append(out, ev)
+		if err := run.Apply(out[len(out)-1:]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // replaceChildren replaces the ids of child runs that other runs take the place of. Other child

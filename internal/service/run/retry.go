@@ -171,7 +171,7 @@ func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Work
 	d.Before = func() error { return s.deriveChildren(ctx, head, q, &d) }
 	for _, keep := range []bool{true, false} {
 		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
-			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
+			past, reopen, err := q.past(run, slices.Concat(records...), keep)
 			if err != nil {
 				return nil, err
 			}
@@ -196,7 +196,7 @@ func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Work
 		if diverge := new(engine.DivergenceError); !errors.As(err, &diverge) {
 			break
 		}
-		if q.With != nil {
+		if !keep && q.With != nil {
 			return "", failure.Refuse(errcode.DocumentDiffers, errcode.Fields{"difference": err.Error()}, err)
 		}
 	}
@@ -241,6 +241,7 @@ func (q *RetryRequest) checkRights(past []engine.Event, w *workflow.Workflow) er
 // past returns the events that the new run keeps, and how it is reopened if a limit ended the run.
 func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
 	h := readHistory(events)
+	h.anew = q.With != nil
 	if q.From != "" {
 		past, ok := h.beforeStep(q.From)
 		if !ok {

@@ -17,7 +17,16 @@ import (
 // pastOf returns the past that a retry of a run keeps, and a world that continues with it.
 func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.World) {
 	t.Helper()
+	return pastWith(t, w, nil)
+}
+
+// pastWith is pastOf for a retry with another definition, unless with is nil.
+func pastWith(t *testing.T, w *enginetest.World, with *workflow.Workflow) ([]engine.Event, *enginetest.World) {
+	t.Helper()
 	q := &RetryRequest{}
+	if with != nil {
+		q.With = &StartRequest{}
+	}
 	past, _, err := q.past("run1", slices.Clone(w.Events), true)
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +35,18 @@ func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.Worl
 	stored.RenewTimeouts(past, w.Now)
 	past[0].Data.(*engine.RunCreated).ForkedAt = w.Now
 	next := enginetest.New(t, w.Plan.Workflow(), nil)
+	if with != nil {
+		if past, err = readHistory(past).replaced(w.Plan.Workflow(), with); err != nil {
+			t.Fatal(err)
+		}
+		next = enginetest.New(t, with, nil)
+		if past[0].Data.(*engine.RunCreated).Digest, err = with.Digest(); err != nil {
+			t.Fatal(err)
+		}
+		if past, err = stored.Redefine(next.Run, past, w.Now); err != nil {
+			t.Fatalf("%v\n%s", err, w.Log())
+		}
+	}
 	next.Events, next.Now = past, w.Now
 	next.Crash()
 	return past, next
@@ -131,7 +152,8 @@ func TestRetryHandedOver(t *testing.T) {
 
 // TestRetryCollected checks that the retry of a run that failed because a map collected the
 // failures of its items makes only the calls that failed: whatever succeeded is kept, in the items
-// that failed, in the others and in parallel branches (X-36).
+// that failed, in the others and in parallel branches (X-36). With a corrected document, the failed
+// steps alone begin again, with its prompts and arguments.
 func TestRetryCollected(t *testing.T) {
 	t.Parallel()
 	inMap := func(n workflow.Node) workflow.Node { return enginetest.In("m", n) }
@@ -226,13 +248,28 @@ func TestRetryCollected(t *testing.T) {
 			if w.Run.Status() != engine.StatusFailed {
 				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
 			}
-			past, next := pastOf(t, w)
-			if got := drive(next, ""); got != c.want {
-				t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, c.want, enginetest.Print(past),
-					w.Log())
+			with := enginetest.Graph(slices.Clone(c.nodes), c.edges)
+			for i := range with.Nodes {
+				if n := &with.Nodes[i]; n.Tool != nil {
+					n.Tool = &workflow.ToolNode{Tool: n.Tool.Tool, Args: []byte(`{"v":"new {{ $item }}"}`)}
+				} else if n.Agent != nil && n.Parent == "m" {
+					n.Agent = &workflow.AgentNode{Agent: n.Agent.Agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate,
+						Text: "new {{ $item }}", Expressions: true}}
+				}
 			}
-			if next.Run.Status() != engine.StatusCompleted {
-				t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
+			for _, d := range []struct {
+				with *workflow.Workflow
+				want string
+			}{{nil, c.want}, {with, strings.NewReplacer("w ", "w new ", "t ", "t new ", "y ", "y new ", "note ",
+				"note new ").Replace(c.want)}} {
+				past, next := pastWith(t, w, d.with)
+				if got := drive(next, ""); got != d.want {
+					t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, d.want, enginetest.Print(past),
+						w.Log())
+				}
+				if next.Run.Status() != engine.StatusCompleted {
+					t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
+				}
 			}
 		})
 	}

@@ -21,6 +21,9 @@ type history struct {
 	owner map[int]int
 	// lastRetry maps steps to the position of their last attempt after the first.
 	lastRetry map[int]int
+	// anew means that a failed step that makes calls begins again as a whole, because its definition
+	// was replaced.
+	anew bool
 }
 
 func readHistory(events []engine.Event) *history {
@@ -85,7 +88,7 @@ func (h *history) failureCauses(step int, keep bool) []int {
 	if h.expired(step) > 0 {
 		return append(out, step)
 	}
-	if keep && h.failureOf(step).Code == engine.CodeItemsFailed &&
+	if keep && !h.anew && h.failureOf(step).Code == engine.CodeItemsFailed &&
 		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]engine.Data{}) }) {
 		return []int{step}
 	}
@@ -260,8 +263,19 @@ func (h *history) expired(step int) int {
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
 // again, or continues its child run, a question whose answer was to fail is asked again, a step
 // whose timeout passed continues with the calls that were in flight, and otherwise the step begins
-// again. It returns false if the step can only start afresh.
+// again. If h.anew is set, each step that makes calls and had not succeeded begins again. It returns
+// false if the step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
+	if h.anew && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
+		at := h.failed[step]
+		edits[at] = h.again(step, at)
+		for i := at + 1; i < len(h.events); i++ {
+			if h.events[i].Step == step && isLate(h.events[i].Data) {
+				edits[i] = nil
+			}
+		}
+		return true
+	}
 	if call, called, ok := h.failedCall(step); ok {
 		edits[h.failed[step]] = nil
 		for i := called + 1; i < h.failed[step]; i++ {
@@ -276,6 +290,10 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 		cancelled := map[int]bool{step: true}
 		for i := from; i <= at; i++ {
 			cancelled[h.events[i].Step], edits[i] = true, nil
+			if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.anew &&
+				engine.Calls(h.start(h.events[i].Step).Kind) {
+				edits[i] = h.again(step, i)
+			}
 		}
 		for i := at + 1; i < len(h.events); i++ {
 			if cancelled[h.events[i].Step] && isLate(h.events[i].Data) {
@@ -284,7 +302,7 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 		}
 		return true
 	}
-	again := &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *f}
+	again := h.again(step, at)
 	closed := []int{at} // with the waits that closed because of the failure
 	remove := func(result int) bool {
 		for _, i := range append(closed, result) {
@@ -344,6 +362,12 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	}
 	edits[at] = again
 	return true
+}
+
+// again returns the data of the event at position at that lets a step begin again after the failure
+// of step.
+func (h *history) again(step, at int) *engine.StepRetrying {
+	return &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *h.failureOf(step)}
 }
 
 // startsRun reports whether a call of a step started a child run.

@@ -170,7 +170,19 @@ func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 		next := &retried{World: enginetest.New(w.T, w.Plan.Workflow(), enginetest.Host{}), rt: w.rt, shape: w.shape,
 			kept: idsOf(past), crashes: w.crashes}
 		r := engine.New(w.Plan, "run1")
-		if err := r.Apply(past); err != nil {
+		if q.With != nil {
+			if past, err = readHistory(past).replaced(w.Plan.Workflow(), w.Plan.Workflow()); err != nil {
+				w.T.Fatalf("%v: %s\n%s", err, w.shape, w.Log())
+			}
+			kept := past
+			if past, err = stored.Redefine(r, past, w.Now); err != nil {
+				past = kept
+			}
+			next.kept = idsOf(past)
+		} else {
+			err = r.Apply(past)
+		}
+		if err != nil {
 			if keep && errors.As(err, new(*engine.DivergenceError)) {
 				continue
 			}
@@ -212,7 +224,11 @@ func TestRetryProperty(t *testing.T) {
 			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)),
 				MaxLoopIterations: 6 + again}
 			w.shape.SetLoops(limits.MaxLoopIterations)
-			w, _ = w.retry(RetryRequest{Limits: limits})
+			q := RetryRequest{Limits: limits}
+			if rapid.Bool().Draw(rt, "with a document") {
+				q.With = &StartRequest{}
+			}
+			w, _ = w.retry(q)
 			w.breaks = again < 2 && rapid.Bool().Draw(rt, "breaks again")
 			if !w.breaks {
 				again = 3
