@@ -2,7 +2,7 @@
 // and at the root.
 import {mkdtempSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, settled, signIn, until, withPages} from './lib.mjs'
+import {caller, check, ended, follow, settled, signIn, until, withPages} from './lib.mjs'
 import {proxy} from './proxy.mjs'
 import {hocket, serve} from './server.mjs'
 
@@ -62,7 +62,7 @@ const play = (browser, {name, prefix, token, program, home, origin, address}) =>
     const link = (await hocket({program, home}, 'open', '--print')).trim()
     check('the link is below the address', link.startsWith(`${address}/#code=`), link)
     const page = await open()
-    await page.goto(link)
+    await follow(page, link)
     await page.getByRole('navigation', {name: 'Main'}).waitFor()
     check('the page is below the path', page.url() === `${address}/`, page.url())
     const [cookie] = await page.context().cookies()

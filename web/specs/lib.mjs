@@ -90,6 +90,16 @@ export async function signIn(page, origin, token) {
   await page.getByRole('navigation', {name: 'Main'}).waitFor()
 }
 
+// follow opens a link with a one-time code and confirms with the keyboard that it signs in. Until then
+// nobody is signed in.
+export async function follow(page, link) {
+  await page.goto(link)
+  await page.getByRole('heading', {name: /^Sign in to /}).waitFor()
+  check('a link alone signs nobody in', (await page.context().cookies()).length === 0)
+  await reach(page, page.getByRole('button', {name: 'Sign in with the link'}))
+  await page.keyboard.press('Enter')
+}
+
 // enter creates a session in the browser of a page, as signing in does, without loading the page.
 export async function enter(page, origin, token) {
   const answer = await page.request.post(`${origin}/api/v1/session`, {

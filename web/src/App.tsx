@@ -8,7 +8,7 @@ import {Home} from './pages/Home.tsx'
 import {InboxPage} from './pages/Inbox.tsx'
 import {NotFound} from './pages/NotFound.tsx'
 import {RunsPage} from './pages/Runs.tsx'
-import {Replace, SignIn} from './pages/SignIn.tsx'
+import {Confirm, SignIn} from './pages/SignIn.tsx'
 import {WorkflowPage} from './pages/Workflow.tsx'
 import {WorkflowsPage} from './pages/Workflows.tsx'
 import {Shell} from './shell/Shell.tsx'
@@ -27,9 +27,9 @@ const EditPage = lazy(editPage)
 
 type State =
   | {at: 'asking'}
-  | {at: 'out'; why?: unknown}
+  | {at: 'out'}
   | {at: 'in'; session: Session}
-  | {at: 'replacing'; session: Session; code: string}
+  | {at: 'confirming'; session: Session | null; code: string}
   | {at: 'error'; error: unknown}
 
 // early lists the pages with most of the code. They are loaded while the server is asked who is
@@ -49,9 +49,9 @@ export function App({code, arrival}: {code: string; arrival: Promise<Arrival>}) 
   const begun = useRef(false)
   const begin = useCallback(async (arrival: Promise<Arrival>) => {
     try {
-      const {session, why, code} = await arrival
-      if (!session) setState({at: 'out', why})
-      else setState(code ? {at: 'replacing', session, code} : {at: 'in', session})
+      const {session, code} = await arrival
+      if (code) setState({at: 'confirming', session, code})
+      else setState(session ? {at: 'in', session} : {at: 'out'})
     } catch (error) {
       setState({at: 'error', error})
     }
@@ -73,9 +73,15 @@ export function App({code, arrival}: {code: string; arrival: Promise<Arrival>}) 
     case 'error':
       return <ErrorBox error={state.error} again={() => void begin(arrive(code))} />
     case 'out':
-      return <SignIn why={state.why} done={session => setState({at: 'in', session})} />
-    case 'replacing':
-      return <Replace session={state.session} code={state.code} done={session => setState({at: 'in', session})} />
+      return <SignIn done={session => setState({at: 'in', session})} />
+    case 'confirming':
+      return (
+        <Confirm
+          session={state.session}
+          code={state.code}
+          done={session => setState(session ? {at: 'in', session} : {at: 'out'})}
+        />
+      )
     case 'in':
       return (
         <SessionContext.Provider value={state.session}>

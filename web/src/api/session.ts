@@ -67,20 +67,14 @@ export async function signIn(secret: string): Promise<Session> {
   return body as Session
 }
 
-// Arrival is what the page begins with: the session, or null if a person has to sign in, and why a
-// code did not sign them in. code is a code that would replace the session: the person decides.
-export type Arrival = {session: Session | null; why?: unknown; code: string}
+// Arrival is what the page begins with: the session, or null if a person has to sign in, and the code
+// of a link, which the person has to confirm, or ''.
+export type Arrival = {session: Session | null; code: string}
 
-// arrive signs in with the code of a link, if there is one. Any other site may have such a link, with
-// a code of its own, so a code replaces no session without a question.
+// arrive returns what the page begins with. Any other site may have a link with a code of its own, so
+// no code is used without a question.
 export async function arrive(code: string): Promise<Arrival> {
-  const session = await getSession()
-  if (session || !code) return {session, code: session ? code : ''}
-  try {
-    return {session: await signIn(code), code: ''}
-  } catch (why) {
-    return {session: null, why, code: ''}
-  }
+  return {session: await getSession(), code}
 }
 
 export async function signOut(): Promise<void> {

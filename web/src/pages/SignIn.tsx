@@ -7,9 +7,9 @@ import styles from './SignIn.module.css'
 
 // SignIn accepts a token, which is not stored: the server returns a session in a cookie that no
 // script can read.
-export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void}) {
+export function SignIn({done}: {done: (s: Session) => void}) {
   const [token, setToken] = useState('')
-  const [error, setError] = useState<unknown>(why)
+  const [error, setError] = useState<unknown>()
   const [busy, setBusy] = useState(false)
   // If the link with a code is opened in the tab that shows this form, only the fragment changes,
   // so the page is loaded again.
@@ -60,12 +60,20 @@ export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void})
   )
 }
 
-// Replace asks whether the code of a link replaces the session. done is called with the session that
-// the person wants.
-export function Replace({session, code, done}: {session: Session; code: string; done: (s: Session) => void}) {
+// Confirm asks whether the code of a link signs in, in place of the session if there is one. done is
+// called with the session that the person wants, or with null if a person without one declines.
+export function Confirm({
+  session,
+  code,
+  done,
+}: {
+  session: Session | null
+  code: string
+  done: (s: Session | null) => void
+}) {
   const [error, setError] = useState<unknown>()
   const [busy, setBusy] = useState(false)
-  const replace = async () => {
+  const follow = async () => {
     setBusy(true)
     try {
       done(await signIn(code))
@@ -74,25 +82,35 @@ export function Replace({session, code, done}: {session: Session; code: string; 
       setBusy(false)
     }
   }
+  const follows = (
+    <Button kind={session ? undefined : 'primary'} disabled={busy || error !== undefined} onClick={() => void follow()}>
+      Sign in with the link
+    </Button>
+  )
   return (
     <main className={styles.page}>
       <div className={styles.form}>
         <div className={styles.brand}>
           <Mark size={28} />
-          <h1>Sign in again?</h1>
+          <h1>{session ? 'Sign in again?' : `Sign in to ${window.location.host}?`}</h1>
         </div>
         {error !== undefined && <ErrorBox error={error} />}
         <p>
-          You are signed in as <b>{session.name}</b> of the namespace <b>{session.namespace}</b>. The link that you
-          followed signs you in with another token, perhaps as someone else. Continue only if you have the link from{' '}
-          <code>hocket serve</code> or <code>hocket open</code>.
+          {session ? (
+            <>
+              You are signed in as <b>{session.name}</b> of the namespace <b>{session.namespace}</b>. The link that you
+              followed signs you in with another token, perhaps as someone else.
+            </>
+          ) : (
+            'The link that you followed signs you in with the token for which it was made, perhaps as someone else.'
+          )}{' '}
+          Continue only if you have the link from <code>hocket serve</code> or <code>hocket open</code>.
         </p>
-        <Button kind="primary" onClick={() => done(session)}>
-          Stay signed in as {session.name}
+        {!session && follows}
+        <Button kind={session ? 'primary' : undefined} onClick={() => done(session)}>
+          {session ? `Stay signed in as ${session.name}` : 'Use a token instead'}
         </Button>
-        <Button disabled={busy || error !== undefined} onClick={() => void replace()}>
-          Sign in with the link
-        </Button>
+        {session && follows}
       </div>
     </main>
   )
