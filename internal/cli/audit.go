@@ -99,9 +99,8 @@ func answerRecord(run, wait string) access.Record {
 	return access.Record{Action: transport.ActAnswer, Target: run + " " + wait}
 }
 
-// audited calls do, which changes the store, and records the change in the audit log: first the
-// intent, without which do is not called, then the outcome. A server keeps its own log. do may
-// complete the target of the record.
+// audited calls do, which changes the store s, and records the change in the audit log, as recorded
+// does. A server keeps its own log.
 func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do func(r *access.Record) error) error {
 	store, isHere := s.(*service.Service)
 	if !isHere {
@@ -111,17 +110,25 @@ func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do fu
 	if err != nil {
 		return err
 	}
-	r.At, r.Channel, r.Namespace, r.Actor = time.Now(), access.ChannelCLI, a.namespaceInUse(), access.ActorLocal
+	r.Namespace = a.namespaceInUse()
+	return errors.Join(a.recorded(ctx, log, r, do), closeLog())
+}
+
+// recorded calls do, which makes a change, and records it in the audit log as a local one: first the
+// intent, without which do is not called, then the outcome. If the outcome cannot be written, the
+// intent stays, with the outcome unknown. do may complete the target of the record.
+func (a *app) recorded(ctx context.Context, log access.Log, r access.Record, do func(r *access.Record) error) error {
+	r.At, r.Channel, r.Actor = time.Now(), access.ChannelCLI, access.ActorLocal
+	var err error
 	if r.ID, err = log.Intend(ctx, r); err != nil {
-		return errors.Join(fmt.Errorf("nothing was changed, because the audit log cannot be written: %w", err),
-			closeLog())
+		return fmt.Errorf("nothing was changed, because the audit log cannot be written: %w", err)
 	}
 	err = do(&r)
 	r.Outcome = access.OutcomeOK
 	if err != nil {
 		r.Outcome = string(service.CodeOf(err))
 	}
-	if aerr := errors.Join(log.Record(context.WithoutCancel(ctx), r), closeLog()); aerr != nil {
+	if aerr := log.Record(context.WithoutCancel(ctx), r); aerr != nil {
 		fmt.Fprintf(a.Err, "warning: the outcome is missing from the audit log: %s\n", printable(aerr.Error()))
 	}
 	return err

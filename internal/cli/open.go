@@ -95,11 +95,16 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	code, _, err := (&access.Sessions{Store: store, Tokens: tokens}).Code(c.Context(), p)
+	var code string
+	r := access.Record{Namespace: p.Namespace, Action: "session.code", Target: p.Token}
+	err = a.recorded(c.Context(), store, r, func(*access.Record) (err error) {
+		code, _, err = (&access.Sessions{Store: store, Tokens: tokens}).Code(c.Context(), p)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	return server.PageLink(page, code), a.record(c.Context(), store, p.Namespace, "session.code", p.Token)
+	return server.PageLink(page, code), nil
 }
 
 // readAddress reads the addresses of the server that was started last on the store, and of its
@@ -132,7 +137,7 @@ func checkReachable(ctx context.Context, address string) error {
 }
 
 // browse opens a link in the machine's browser, if there is one. The command that does so sees the
-// code, which is used up immediately.
+// code, which is used up once the person confirms.
 func (a *app) browse(ctx context.Context, link string) error {
 	var name string
 	args := []string{link}

@@ -83,14 +83,16 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 			if s.DB() == service.Memory {
 				return usageErrorf("a store in memory cannot keep tokens")
 			}
-			text, made, err := access.NewTokens(access.Config{Store: store}).Create(c.Context(), g)
+			var text string
+			var made access.Token
+			r := access.Record{Namespace: g.Namespace, Action: "tokens.create"}
+			err = a.recorded(c.Context(), store, r, func(r *access.Record) (err error) {
+				text, made, err = access.NewTokens(access.Config{Store: store}).Create(c.Context(), g)
+				r.Target = made.ID
+				return err
+			})
 			if err != nil {
 				return accessUsageError(err)
-			}
-			if err := a.record(c.Context(), store, made.Namespace, "tokens.create", made.ID); err != nil {
-				// without a record the token must not exist
-				_, undo := store.Revoke(context.WithoutCancel(c.Context()), made.Namespace, made.ID)
-				return errors.Join(err, undo)
 			}
 			if asJSON {
 				return writeJSON(a.Out, httpapi.MadeToken{Token: httpapi.TokenOf(made), Text: text}, a.OutTerminal)
@@ -134,14 +136,6 @@ func accessUsageError(err error) error {
 		return usageErrorf("%v", err)
 	}
 	return err
-}
-
-// record records a local action in the audit log.
-func (a *app) record(ctx context.Context, log access.Log, namespace, action, target string) error {
-	return log.Record(ctx, access.Record{
-		At: time.Now(), Namespace: namespace, Actor: access.ActorLocal, Channel: access.ChannelCLI, Action: action,
-		Target: target, Outcome: access.OutcomeOK,
-	})
 }
 
 func (a *app) tokensListCmd() *cobra.Command {
@@ -235,14 +229,16 @@ func (a *app) tokensRevokeCmd() *cobra.Command {
 			if i < 0 {
 				return usageErrorf("token %s not found; see hocket tokens list", quote(args[0]))
 			}
-			k, err := store.Revoke(c.Context(), tokens[i].Namespace, tokens[i].ID)
+			k := tokens[i]
+			r := access.Record{Namespace: k.Namespace, Action: "tokens.revoke", Target: k.ID}
+			err = a.recorded(c.Context(), store, r, func(*access.Record) (err error) {
+				k, err = store.Revoke(c.Context(), k.Namespace, k.ID)
+				return err
+			})
 			if errors.Is(err, access.ErrNone) {
 				return usageErrorf("token %s has already been revoked", quote(args[0]))
 			}
 			if err != nil {
-				return err
-			}
-			if err := a.record(c.Context(), store, k.Namespace, "tokens.revoke", k.ID); err != nil {
 				return err
 			}
 			if !a.quiet {
