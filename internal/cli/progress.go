@@ -51,8 +51,7 @@ type activity struct {
 	started  time.Time
 	usage    chat.Usage
 	cost     chat.Money      // as far as known
-	calls    int             // number of tool calls
-	failed   map[string]bool // tool calls whose last attempt failed, by call
+	calls    map[string]bool // tool calls, and whether the last attempt failed
 	items    int             // of a map: the number of its items, if known
 	ended    int             // and how many of them ended
 	doing    string          // current activity, if worth mentioning
@@ -256,17 +255,14 @@ func (b *board) follow(a *activity, data engine.Data) {
 		}
 	case *engine.ToolCalled:
 		a.doing = "tool " + clean(d.Tool)
-		if d.Attempt <= 1 {
-			a.calls++
-		}
-		delete(a.failed, d.Call)
+		a.count(d.Call, false)
 	case *engine.ToolReturned:
 		if d.IsError {
-			a.fails(d.Call)
+			a.count(d.Call, true)
 		}
 	case *engine.ToolFailed:
 		if !d.Unknown && !d.Kept {
-			a.fails(d.Call)
+			a.count(d.Call, true)
 		}
 	case *engine.SubagentStarted:
 		a.doing = "sub-agent " + clean(d.Agent)
@@ -352,21 +348,28 @@ func (a *activity) facts(now time.Time) string {
 	if a.cost > 0 {
 		s += "  " + money(a.cost)
 	}
-	if a.calls > 0 {
-		s += "  " + pluralize(int64(a.calls), "tool call")
+	if n := len(a.calls); n > 0 {
+		s += "  " + pluralize(int64(n), "tool call")
 	}
-	if n := len(a.failed); n > 0 {
-		s += fmt.Sprintf(", %d failed", n)
+	failed := 0
+	for _, f := range a.calls {
+		if f {
+			failed++
+		}
+	}
+	if failed > 0 {
+		s += fmt.Sprintf(", %d failed", failed)
 	}
 	return s
 }
 
-// fails records that the last attempt of a tool call failed.
-func (a *activity) fails(call string) {
-	if a.failed == nil {
-		a.failed = map[string]bool{}
+// count records a tool call, and whether its last attempt failed. A call that was refused is not
+// made before it fails.
+func (a *activity) count(call string, failed bool) {
+	if a.calls == nil {
+		a.calls = map[string]bool{}
 	}
-	a.failed[call] = true
+	a.calls[call] = failed
 }
 
 // done returns how many items of a map have ended.

@@ -130,6 +130,22 @@ func TestProgress_CallCounts(t *testing.T) {
 	}
 }
 
+// TestProgress_RefusedCalls checks that a call that failed without having been made, such as one of
+// a tool that does not exist, counts as a call: no more calls fail than there are.
+func TestProgress_RefusedCalls(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1, 0)
+	b := &board{titles: map[string]string{"w": "w"}}
+	for _, d := range []engine.Data{&engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1},
+		&engine.ToolCalled{Call: "1.0.2", Attempt: 1, Tool: "act"}, &engine.ToolReturned{Call: "1.0.2", IsError: true},
+		&engine.ToolReturned{Call: "1.0.3", IsError: true}, &engine.ToolFailed{Call: "1.0.4"}} {
+		b.add(engine.Event{Node: "w", Step: 1, At: at, Data: d})
+	}
+	if got, want := b.running[0].facts(at), "0ms  3 tool calls, 3 failed"; got != want {
+		t.Errorf("facts %q, want %q", got, want)
+	}
+}
+
 // TestProgress_MapItems checks that a map shows how many of its items have ended.
 func TestProgress_MapItems(t *testing.T) {
 	t.Parallel()
