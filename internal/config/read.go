@@ -84,10 +84,12 @@ func (r *reader) unmatched(permissions *source.Node) {
 		known = append(known, tool.Known([]tool.Spec{s})...)
 	}
 	for _, k := range kinds.Supported() {
-		known = append(known, permit.Call{Own: k.Name, Offered: k.Name})
+		of := permit.Call{Own: k.Name, Offered: k.Name}
 		for _, name := range k.Tools {
-			known = append(known, permit.Call{Own: name, Offered: name, Toolset: k.Name})
+			c := permit.Call{Own: name, Offered: name, Toolset: k.Name, Takes: k.Arguments[name]}
+			known, of.Takes = append(known, c), append(of.Takes, c.Takes...)
 		}
+		known = append(known, of)
 	}
 	for _, name := range []string{"handoff", subagentPrefix + "agent"} { // those with which agents delegate
 		known = append(known, permit.Call{Own: name, Offered: name})
@@ -99,8 +101,8 @@ func (r *reader) unmatched(permissions *source.Node) {
 		}
 		at = at.Items[u.Index]
 		d := r.diags.Warnf(at.Span, at.Path(), CodeUnknown,
-			"%q names no tool of Hocket's own or of this file, only perhaps one of a document", u.Text)
-		d.Hint = diag.DidYouMean(u.Tool, permit.Names(known))
+			"%q names %s of Hocket's own or of this file, only perhaps one of a document", u.Text, u.What())
+		d.Hint = diag.DidYouMean(u.Wrong(known))
 	}
 }
 

@@ -134,6 +134,9 @@ type Call struct {
 	Type string
 	// Arguments is a JSON object.
 	Arguments json.RawMessage
+	// Takes are the names of the tool's arguments, at any depth, for [Rules.Unmatched]; nil means
+	// that they are not known.
+	Takes []string
 	// Resources are what the call would reach, as resolved by its toolset from the arguments; empty
 	// for toolsets without resources.
 	Resources []Resource

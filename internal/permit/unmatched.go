@@ -1,18 +1,41 @@
 package permit
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Unmatched is a pattern that applies to no call. List and Index identify it as in [Problem]; Tool
-// is the tool or, if the pattern names none, the toolset that it names.
+// is the tool or, if the pattern names none, the toolset that it names. Argument is set if the
+// pattern names a tool, but an argument that no such tool has; Takes are those that they have.
 type Unmatched struct {
-	List  string
-	Index int
-	Text  string
-	Tool  string
+	List     string
+	Index    int
+	Text     string
+	Tool     string
+	Argument string
+	Takes    []string
 }
 
-// Unmatched returns the patterns that apply to no call of the given tools, whatever its arguments,
-// in the order of [Rules.Problems]. A tool without Own stands for all tools of its toolset, which
+// What returns what the pattern names, for a message: no tool, or an argument of no tool.
+func (u Unmatched) What() string {
+	if u.Argument != "" {
+		return fmt.Sprintf("the argument %q of no tool", u.Argument)
+	}
+	return "no tool"
+}
+
+// Wrong returns the name that nothing has, and the names among which it was perhaps meant to be.
+func (u Unmatched) Wrong(known []Call) (name string, among []string) {
+	if u.Argument != "" {
+		return u.Argument, u.Takes
+	}
+	return u.Tool, Names(known)
+}
+
+// Unmatched returns the patterns that apply to no call of the given tools, whatever the values of its
+// arguments, in the order of [Rules.Problems]. A tool without Own stands for all tools of its toolset, which
 // are not known, and one without Toolset, too, for any tool. Patterns that cannot be read are left
 // out.
 func (r Rules) Unmatched(tools []Call) []Unmatched {
@@ -21,36 +44,65 @@ func (r Rules) Unmatched(tools []Call) []Unmatched {
 		broad := l.name == "deny" || l.name == "ask"
 		for i, text := range l.patterns {
 			p, err := parse(text)
-			if err != nil || p.appliesToAny(tools, broad) {
+			if err != nil {
 				continue
 			}
-			name := p.tool
-			if name == "*" {
-				name = p.toolset
+			applies, named := p.appliesToAny(tools, broad)
+			if applies {
+				continue
 			}
-			out = append(out, Unmatched{List: l.name, Index: i, Text: text, Tool: name})
+			u := Unmatched{List: l.name, Index: i, Text: text, Tool: p.tool}
+			if u.Tool == "*" {
+				u.Tool = p.toolset
+			}
+			for _, c := range named {
+				u.Takes = append(u.Takes, c.Takes...)
+				if at := slices.IndexFunc(p.args, func(a argument) bool { return !a.isOf(c) }); at >= 0 {
+					u.Argument = p.args[at].name
+				}
+			}
+			slices.Sort(u.Takes)
+			u.Takes = slices.Compact(u.Takes)
+			out = append(out, u)
 		}
 	}
 	return out
 }
 
-func (p *pattern) appliesToAny(tools []Call, broad bool) bool {
+// appliesToAny reports whether the pattern applies to a call of one of the tools. If it does not,
+// named are those that it names.
+func (p *pattern) appliesToAny(tools []Call, broad bool) (applies bool, named []Call) {
 	for _, c := range tools {
 		if c.Own == "" && (c.Toolset == "" || p.toolset == "") {
-			return true
+			return true, nil
 		}
 		if c.Own == "" {
 			c.Own, c.Offered = p.tool, p.tool
 			if of := (pattern{toolset: p.toolset, tool: "*"}); of.names(c, broad) {
-				return true
+				return true, nil
 			}
 			continue
 		}
-		if p.names(c, broad) {
-			return true
+		if !p.names(c, broad) {
+			continue
 		}
+		if c.Takes == nil || !slices.ContainsFunc(p.args, func(a argument) bool { return !a.isOf(c) }) {
+			return true, nil
+		}
+		named = append(named, c)
 	}
-	return false
+	return false, named
+}
+
+// isOf reports whether a rule may mean an argument of a tool by this name, or by this path through
+// objects.
+func (a argument) isOf(c Call) bool {
+	last := a.name[strings.LastIndexByte(a.name, '.')+1:]
+	return slices.ContainsFunc(c.Takes, func(takes string) bool {
+		return isOfKind(a.name, takes) || slices.ContainsFunc(append(aliases(a.name), last), func(n string) bool {
+			return strings.EqualFold(n, takes)
+		})
+	})
 }
 
 // Names returns the names of tools and toolsets, sorted, for suggestions.

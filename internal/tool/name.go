@@ -87,6 +87,9 @@ func Known(specs []Spec) []permit.Call {
 		for _, own := range names {
 			c := of
 			c.Own, c.Offered = own, cleanName(own)
+			if k, ok := kinds.Of(s.Type); ok {
+				c.Takes = k.Arguments[own]
+			}
 			out = append(out, c)
 			c.Offered = qualifiedName(name, own)
 			out = append(out, c)

@@ -40,11 +40,15 @@ func (s *Set) checkRules(ctx context.Context) error {
 		return fmt.Errorf("check the permissions: %w", context.Cause(ctx))
 	}
 	known := s.knownTools(listed)
-	wrong := slices.DeleteFunc(s.unmatched(known), func(u permit.Unmatched) bool { return slices.Contains(judged, u) })
+	wrong := slices.DeleteFunc(s.unmatched(known), func(u permit.Unmatched) bool {
+		return slices.ContainsFunc(judged, func(j permit.Unmatched) bool {
+			return j.List == u.List && j.Index == u.Index && j.Text == u.Text
+		})
+	})
 	if len(wrong) > 0 {
 		u := wrong[0]
-		e := Errorf(KindUnknownTool, u.Tool, "permissions: %s: %q names no tool of this run", u.List, u.Text)
-		if hint := diag.DidYouMean(u.Tool, permit.Names(known)); hint != "" {
+		e := Errorf(KindUnknownTool, u.Tool, "permissions: %s: %q names %s of this run", u.List, u.Text, u.What())
+		if hint := diag.DidYouMean(u.Wrong(known)); hint != "" {
 			e.Message += "; " + hint
 		}
 		err = e

@@ -49,13 +49,17 @@ func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
 
 func unknownPattern(problems *diag.List, at diag.Span, a workflow.Agent, u permit.Unmatched, known []permit.Call) {
 	d := problems.Errorf(at, u.List, agents.CodeBadPermission,
-		"%s: permissions: %s: %q names no tool that the document or the operator knows", toolsetOwner(a), u.List,
-		u.Text)
+		"%s: permissions: %s: %q names %s that the document or the operator knows", toolsetOwner(a), u.List,
+		u.Text, u.What())
 	d.Unknown, d.Name = true, u.Text
 	const shown = 20
-	names := permit.Names(known)
-	switch d.Hint = diag.DidYouMean(u.Tool, names); {
+	name, names := u.Wrong(known)
+	switch d.Hint = diag.DidYouMean(name, names); {
 	case d.Hint != "":
+	case u.Argument != "":
+		if len(names) > 0 {
+			d.Hint = "the arguments are " + strings.Join(names, ", ")
+		}
 	case len(names) == 0:
 		d.Hint = "no agent of the document has a tool"
 	case len(names) <= shown:

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
+	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -74,5 +75,63 @@ func TestToolsetTypes(t *testing.T) {
 		tool.Type{})))
 	if d := cmp.Diff(slices.Sorted(slices.Values(kinds.Names(kinds.Supported()))), opened); d != "" {
 		t.Errorf("registered -, opened +\n%s", d)
+	}
+}
+
+// TestToolsetArguments checks that the arguments that a type of toolset declares for its tools are
+// those of the tools' schemas, so that patterns of permissions are judged by them.
+func TestToolsetArguments(t *testing.T) {
+	cfg := Config{Env: func(string) string { return "" }, Memory: struct{ memory.Store }{}}
+	types := newOpener(cfg).types(driver.Info{}, tool.Type{})
+	for _, k := range kinds.Supported() {
+		if k.Tools == nil {
+			continue
+		}
+		spec := tool.Spec{Type: k.Name, Name: k.Name, Trusted: true}
+		if k.Name == tool.TypeMemory {
+			spec.Options = json.RawMessage(`{"memory":"shared"}`)
+		}
+		set, err := types[k.Name].Open(spec)
+		if err != nil && k.Name == tool.TypeFetch {
+			continue // only programs with package toolsets have it
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", k.Name, err)
+		}
+		tools, err := set.Tools(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", k.Name, err)
+		}
+		got := map[string][]string{}
+		for _, one := range tools {
+			var schema any
+			if err := json.Unmarshal(one.Def().Parameters, &schema); err != nil {
+				t.Fatalf("%s: %v", one.Def().Name, err)
+			}
+			names := []string{}
+			properties(schema, &names)
+			slices.Sort(names)
+			got[one.Def().Name] = slices.Compact(names)
+		}
+		if d := cmp.Diff(k.Arguments, got); d != "" {
+			t.Errorf("%s: declared -, in the schemas +\n%s", k.Name, d)
+		}
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// properties adds the names of all properties of a schema, at any depth.
+func properties(schema any, to *[]string) {
+	switch s := schema.(type) {
+	case map[string]any:
+		if p, ok := s["properties"].(map[string]any); ok {
+			*to = slices.AppendSeq(*to, maps.Keys(p))
+			for _, below := range p {
+				properties(below, to)
+			}
+		}
+		properties(s["items"], to)
 	}
 }

@@ -21,6 +21,9 @@ type Kind struct {
 	// Tools are the tools of every toolset of the type, sorted; nil means that they depend on the
 	// entry or on a server.
 	Tools []string
+	// Arguments are the sorted names of the arguments of each of Tools, at any depth; nil means that
+	// they are not known.
+	Arguments map[string][]string
 	// Path is the option that holds a path; in the operator's configuration a relative path is
 	// resolved against the configuration's folder. Empty means that no option is a path.
 	Path string
@@ -119,13 +122,14 @@ var api = Kind{
 }
 
 var fetch = Kind{
-	Name:  "fetch",
-	Keys:  []string{"allowed_domains", "blocked_domains"},
-	Tools: []string{"fetch"},
-	How:   "toolset in a document or in --tools; private addresses need allowed_domains in hocket.yaml",
-	Gives: "web pages",
-	Wants: "for private addresses",
-	Page:  "toolsets/web.md#fetch",
+	Name:      "fetch",
+	Keys:      []string{"allowed_domains", "blocked_domains"},
+	Tools:     []string{"fetch"},
+	Arguments: map[string][]string{"fetch": {"format", "timeout", "urls"}},
+	How:       "toolset in a document or in --tools; private addresses need allowed_domains in hocket.yaml",
+	Gives:     "web pages",
+	Wants:     "for private addresses",
+	Page:      "toolsets/web.md#fetch",
 }
 
 var mcp = Kind{
@@ -141,6 +145,13 @@ var memory = Kind{
 	Name:  "memory",
 	Keys:  []string{"path", "memory"},
 	Tools: []string{"add_memory", "delete_memory", "get_memories", "search_memories", "update_memory"},
+	Arguments: map[string][]string{
+		"add_memory":      {"category", "memory"},
+		"delete_memory":   {"id"},
+		"get_memories":    {},
+		"search_memories": {"category", "query"},
+		"update_memory":   {"category", "id", "memory"},
+	},
 	Local: local(func(o struct {
 		Memory string `json:"memory"`
 	}, _ At,
@@ -183,6 +194,14 @@ var shell = Kind{
 	Keys: []string{"env", "working_dir", "commands"},
 	Tools: []string{"exec", "list_background_jobs", "run_background_job", "shell", "stop_background_job",
 		"view_background_job"},
+	Arguments: map[string][]string{
+		"exec":                 {"argv", "cwd", "stdin", "timeout"},
+		"list_background_jobs": {},
+		"run_background_job":   {"cmd", "cwd"},
+		"shell":                {"cmd", "cwd", "timeout"},
+		"stop_background_job":  {"job_id"},
+		"view_background_job":  {"job_id"},
+	},
 	Path:    "working_dir",
 	Guarded: true,
 	Local: local(func(o struct {
@@ -207,17 +226,25 @@ var shell = Kind{
 }
 
 var think = Kind{
-	Name:  "think",
-	Tools: []string{"think"},
-	How:   "toolset in a document or in --tools",
-	Gives: "a scratchpad for one run",
-	Wants: "no",
-	Page:  "toolsets/memory.md#think",
+	Name:      "think",
+	Tools:     []string{"think"},
+	Arguments: map[string][]string{"think": {"thought"}},
+	How:       "toolset in a document or in --tools",
+	Gives:     "a scratchpad for one run",
+	Wants:     "no",
+	Page:      "toolsets/memory.md#think",
 }
 
 var todo = Kind{
 	Name:  "todo",
 	Tools: []string{"create_todo", "create_todos", "list_todos", "update_todo", "update_todos"},
+	Arguments: map[string][]string{
+		"create_todo":  {"description"},
+		"create_todos": {"descriptions"},
+		"list_todos":   {},
+		"update_todo":  {"id", "status"},
+		"update_todos": {"id", "status", "updates"},
+	},
 	How:   "toolset in a document or in --tools",
 	Gives: "a task list for one run",
 	Wants: "no",
@@ -234,18 +261,20 @@ var unsupported = []Kind{
 }
 
 var userPrompt = Kind{
-	Name:  "user_prompt",
-	Tools: []string{"user_prompt"},
-	How:   "toolset in a document or in --tools; the run waits for the answer",
-	Gives: "questions to a person",
-	Wants: "no",
-	Page:  "toolsets/people.md",
+	Name:      "user_prompt",
+	Tools:     []string{"user_prompt"},
+	Arguments: map[string][]string{"user_prompt": {"message", "options", "schema", "title"}},
+	How:       "toolset in a document or in --tools; the run waits for the answer",
+	Gives:     "questions to a person",
+	Wants:     "no",
+	Page:      "toolsets/people.md",
 }
 
 var webSearch = Kind{
-	Name:  "web_search",
-	Keys:  []string{"provider", "api_key", "base_url"},
-	Tools: []string{"web_search"},
+	Name:      "web_search",
+	Keys:      []string{"provider", "api_key", "base_url"},
+	Tools:     []string{"web_search"},
+	Arguments: map[string][]string{"web_search": {"count", "freshness", "query", "site"}},
 	How: "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: " +
 		"{native: true} in hocket.yaml",
 	Gives: "web searches",
