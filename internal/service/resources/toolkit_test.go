@@ -81,7 +81,8 @@ func TestToolsetTypes(t *testing.T) {
 // TestToolsetArguments checks that the arguments that a type of toolset declares for its tools are
 // those of the tools' schemas, so that patterns of permissions are judged by them.
 func TestToolsetArguments(t *testing.T) {
-	cfg := Config{Env: func(string) string { return "" }, Memory: struct{ memory.Store }{}}
+	env := func(name string) string { return map[string]string{"BRAVE_API_KEY": "key"}[name] }
+	cfg := Config{Env: env, Memory: struct{ memory.Store }{}}
 	types := newOpener(cfg).types(driver.Info{}, tool.Type{})
 	for _, k := range kinds.Supported() {
 		if k.Tools == nil {
