@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,11 +193,11 @@ func (s *scoped) post(req *http.Request) (*http.Response, error) {
 	}
 	var said envelope
 	_ = json.Unmarshal(text, &said) // then it said nothing
-	noSession := resp.StatusCode == http.StatusNotFound && (said.Error == nil || string(said.ID) != id) ||
-		(resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest) && saysNoSession(text)
+	lost := !said.answers(id) && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest &&
+		saysNoSession(wordsOf([]byte(cmp.Or(string(said.Error), string(text))))))
 	answer := reader{isCall: s.conn.isCall, only: id}.answer(text, size)
 	switch {
-	case noSession && req.Header.Get(headerSession) != "":
+	case lost && req.Header.Get(headerSession) != "":
 		return reply(req, http.StatusNotFound, nil), nil
 	case id == "": // some servers refuse notifications, and answer requests nevertheless
 		return reply(req, http.StatusAccepted, nil), nil
@@ -213,11 +214,20 @@ func (s *scoped) post(req *http.Request) (*http.Response, error) {
 // maxSkippedBytes is how much of a response that is too large is read to find out its size.
 const maxSkippedBytes = 256 << 20
 
-// saysNoSession reports whether an error response says that the session is unknown. Many servers,
-// among them the reference server, send it with status 400, where the protocol requires 404.
-func saysNoSession(text []byte) bool {
-	said := strings.ToLower(string(text[:min(len(text), 16<<10)]))
-	return strings.Contains(said, "session") || strings.Contains(said, "server not initialized")
+// noSession are the beginnings of what servers say about a session that they do not know. Many,
+// among them the reference server, say it with status 400, where the protocol requires 404.
+var noSession = []string{"session not found", "session has been terminated", "no valid session id",
+	"invalid session id", "invalid or missing session id", "invalid or expired session id", "invalid mcp-session-id",
+	"unknown session", "unknown mcp-session-id", "server not initialized"}
+
+// saysNoSession reports whether a server's words say that the session is unknown. The failure of a
+// tool may mention sessions of another kind, and must not make the call run again.
+func saysNoSession(words string) bool {
+	words = strings.ToLower(words)
+	for _, prefix := range []string{"error: ", "bad request: ", "not found: "} {
+		words = strings.TrimPrefix(words, prefix)
+	}
+	return slices.ContainsFunc(noSession, func(s string) bool { return strings.HasPrefix(words, s) })
 }
 
 // body cancels the request's context when it is closed.

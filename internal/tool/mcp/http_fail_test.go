@@ -114,19 +114,31 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
-// TestSessionRefused checks that servers that reject an unknown session with 400 instead of 404 get
-// a new session too; any other 400 is a response, and nothing is repeated.
+// TestSessionRefused checks that servers that reject an unknown session, with 404 or 400, get a new
+// session; any other response, and any answer to the call itself, is final, and nothing is repeated.
 func TestSessionRefused(t *testing.T) {
 	t.Parallel()
+	failure := func(id, message string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32000,"message":"` + message + `"}}`
+	}
 	for _, tc := range []struct {
-		name, says string
-		again      bool
+		name   string
+		status int
+		says   string
+		fails  string // what the error says; "" means that the call is made again
 	}{
-		{"no session", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID ` +
-			`provided"},"id":null}`, true},
-		{"not initialized", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not ` +
-			`initialized"},"id":null}`, true},
-		{"something else", `the line is too long`, false},
+		{"no session", 400, failure("null", "Bad Request: No valid session ID provided"), ""},
+		{"not initialized", 400, failure("null", "Bad Request: Server not initialized"), ""},
+		{"id of its own", 404, failure(`"server-error"`, "Session has been terminated"), ""},
+		{"text", 404, "session not found", ""},
+		{"text, 400", 400, "Invalid session ID", ""},
+		{"object", 400, `{"error":"Session not found"}`, ""},
+		{"something else", 400, `the line is too long`, "Bad Request: the line is too long"},
+		{"session of a tool", 400, "order 7 was placed; checkout session closed", "Bad Request: order 7 was placed"},
+		{"session not found by a tool", 400, "order 7 was placed; session not found", "Bad Request: order 7 was placed"},
+		{"answer", 400, failure("REQUEST", "payment made, but the browser session has expired"), "payment made"},
+		{"answer, 404", 404, failure("REQUEST", "payment made, but the browser session has expired"), "payment made"},
+		{"answer, id as text", 404, failure(`"REQUEST"`, "Session not found"), "Session not found"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +148,9 @@ func TestSessionRefused(t *testing.T) {
 				if r.Method == http.MethodPost && refuse.Load() > 0 {
 					calls.Add(1)
 					if refuse.Add(-1) >= 0 {
-						http.Error(w, tc.says, http.StatusBadRequest)
+						var req struct{ ID json.RawMessage }
+						_ = json.NewDecoder(r.Body).Decode(&req)
+						http.Error(w, strings.ReplaceAll(tc.says, "REQUEST", string(req.ID)), tc.status)
 						return
 					}
 				}
@@ -146,11 +160,10 @@ func TestSessionRefused(t *testing.T) {
 			echo := named(t, ts, "echo")
 			refuse.Store(1)
 			r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
-			if tc.again && (err != nil || r.Text != "hi") {
+			if tc.fails != "" {
+				wantError(t, err, tool.KindFailed, false, tc.fails)
+			} else if err != nil || r.Text != "hi" {
 				t.Errorf("%+v, %v", r, err)
-			}
-			if !tc.again {
-				wantError(t, err, tool.KindFailed, false, "Bad Request: the line is too long")
 			}
 			if n := calls.Load(); n != 1 {
 				t.Errorf("%d requests were refused", n)

@@ -33,6 +33,12 @@ func (e *envelope) hasID() bool {
 	return len(e.ID) > 0 && bytes.IndexByte([]byte(`"-0123456789`), e.ID[0]) >= 0
 }
 
+// answers reports whether the message is the response to the request with an id, as encoded.
+func (e *envelope) answers(id string) bool {
+	text, _ := jsontext.Unquote(e.ID)
+	return e.Method == nil && id != "" && (string(e.ID) == id || text == id)
+}
+
 // reader makes the messages of a server readable for the SDK, which would end the connection at
 // the first one that it cannot read.
 type reader struct {
