@@ -26,7 +26,7 @@ type events struct {
 	size     int64 // of the data; data is empty if this is more than maxMessageBytes
 	outline  jsontext.Outline
 	answered bool // there was a response to the one request that is answered
-	garbage  bool // there was data that is not a message
+	garbage  bool // there was an object or array that is not a message
 }
 
 func newEvents(body io.ReadCloser, r reader) *events {
@@ -58,8 +58,8 @@ func (e *events) line() {
 	value = bytes.TrimPrefix(value, []byte(" "))
 	isData := string(bytes.TrimSpace(field)) == "data"
 	switch name := string(field); {
-	case len(bytes.TrimSpace(line)) == 0 && !errors.Is(err, bufio.ErrBufferFull):
-		e.pass()
+	case len(bytes.TrimSpace(line)) == 0 && err == nil:
+		e.pass(true)
 	case isData:
 		if e.size > 0 {
 			e.add([]byte("\n"))
@@ -80,7 +80,7 @@ func (e *events) line() {
 		return
 	}
 	e.err = err
-	e.pass()
+	e.pass(false)
 	if errors.Is(err, io.EOF) && e.garbage && !e.answered && e.only != "" {
 		e.write(refusal([]byte(e.only), unreadable(errNoMessage)))
 	}
@@ -104,8 +104,8 @@ func (e *events) add(b []byte) {
 	}
 }
 
-// pass passes the current event.
-func (e *events) pass() {
+// pass passes the current event. ended reports whether it is whole: the stream may break off in it.
+func (e *events) pass(ended bool) {
 	data := e.data
 	if e.size > maxMessageBytes {
 		data = e.outline.Bytes()
@@ -113,7 +113,9 @@ func (e *events) pass() {
 	var messages [][]byte
 	if !e.foreign {
 		messages = e.read(data, e.size)
-		e.garbage = e.garbage || len(messages) == 0 && len(bytes.TrimSpace(data)) > 0
+		text := bytes.TrimSpace(data)
+		isValue := len(text) > 0 && (text[0] == '{' || text[0] == '[') // other texts keep the stream alive
+		e.garbage = e.garbage || ended && isValue && len(messages) == 0
 	}
 	if len(messages) == 0 && len(e.fields) > 0 {
 		e.write(nil)

@@ -51,8 +51,10 @@ func (e *httpError) Error() string {
 // respond: it may have carried out the request. Any other response is from the server itself.
 func (e *httpError) ofGateway() bool {
 	switch e.status {
-	case http.StatusBadGateway, http.StatusGatewayTimeout, 520, 524: // the last two are Cloudflare's
+	case http.StatusBadGateway, http.StatusGatewayTimeout, 520, 522, 524: // the last three are Cloudflare's
 		return true
+	case http.StatusServiceUnavailable: // Envoy and Istio; the connection may have ended after the request was sent
+		return strings.HasPrefix(e.words, "upstream connect error or disconnect/reset before headers")
 	}
 	return false
 }

@@ -72,8 +72,9 @@ func oddServer() {
 	}
 }
 
-// oddHTTP serves an odd server over HTTP, with answers of a type.
-func oddHTTP(answer, media string) http.Handler {
+// oddHTTP serves an odd server over HTTP, with answers of a type. session is the id of all its
+// sessions; "" means that it has none.
+func oddHTTP(answer, media, session string) http.Handler {
 	var called atomic.Bool
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
@@ -91,6 +92,9 @@ func oddHTTP(answer, media string) http.Handler {
 		text := answer
 		if req.Method == "tools/call" && called.Swap(true) {
 			text = calledAnswer
+		}
+		if req.Method == "initialize" && session != "" {
+			w.Header().Set("Mcp-Session-Id", session)
 		}
 		w.Header().Set("Content-Type", media)
 		text = oddReply(req.ID, req.Method, text)
@@ -202,6 +206,10 @@ func TestAnswers_Odd(t *testing.T) {
 			`"id":ID}`, tool.Result{}, "more than the limit of 16777216; ask it for less"},
 		"huge error": {`{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"HUGE"}}`,
 			tool.Result{}, "its answer has 17825"},
+		"many blocks": {result(`{"content":[` + strings.Repeat(`{"type":5},`, 10_000) + `{}]}`), tool.Result{},
+			"it has 10001 content blocks, more than the limit of 10000"},
+		"many answers": {`[` + strings.Repeat(calledAnswer+",", 1000) + calledAnswer + `]`, tool.Result{},
+			"in a batch of 1001 messages, more than the limit of 1000"},
 		"huge batch": {`[` + result(`{"content":[{"type":"text","text":"HUGE"}]}`) + `]`,
 			tool.Result{}, "its answer has 17825"},
 	} {
@@ -214,11 +222,11 @@ func TestAnswers_Odd(t *testing.T) {
 			},
 			"http, JSON": func(t *testing.T) *mcp.Toolset {
 				t.Helper()
-				return open(t, httpConfig(t), remote(serve(t, oddHTTP(tc.answer, "application/json")).URL))
+				return open(t, httpConfig(t), remote(serve(t, oddHTTP(tc.answer, "application/json", "")).URL))
 			},
 			"http, events": func(t *testing.T) *mcp.Toolset {
 				t.Helper()
-				return open(t, httpConfig(t), remote(serve(t, oddHTTP(tc.answer, "text/event-stream")).URL))
+				return open(t, httpConfig(t), remote(serve(t, oddHTTP(tc.answer, "text/event-stream", "")).URL))
 			},
 		} {
 			t.Run(name+"/"+door, func(t *testing.T) {
@@ -242,7 +250,7 @@ func TestAnswers_Odd(t *testing.T) {
 // failure with a known outcome, unless a gateway sent it for a server that did not respond.
 func TestHTTP_NoAnswers(t *testing.T) {
 	t.Parallel()
-	const text, page, object = "text/plain", "text/html; charset=utf-8", "application/json"
+	const text, page, object, events = "text/plain", "text/html; charset=utf-8", "application/json", "text/event-stream"
 	for _, tc := range []struct {
 		status      int
 		media, body string
@@ -265,8 +273,11 @@ func TestHTTP_NoAnswers(t *testing.T) {
 		{501, text, "", tool.KindNetwork, false, "status 501 Not Implemented"},
 		{502, page, "<html>", tool.KindNetwork, true, "status 502 Bad Gateway"},
 		{503, text, "", tool.KindNetwork, false, "status 503 Service Unavailable"},
+		{503, text, "upstream connect error or disconnect/reset before headers. reset reason: connection termination",
+			tool.KindNetwork, true, "status 503 Service Unavailable: upstream connect error"},
 		{504, page, "", tool.KindNetwork, true, "status 504 Gateway Timeout"},
 		{520, page, "", tool.KindNetwork, true, "status 520"},
+		{522, page, "", tool.KindNetwork, true, "status 522"},
 		{524, page, "", tool.KindNetwork, true, "status 524"},
 		{304, text, "", tool.KindFailed, false, "status 304 Not Modified"},
 		{200, page, "<html>", tool.KindFailed, false,
@@ -276,7 +287,11 @@ func TestHTTP_NoAnswers(t *testing.T) {
 		{200, "", "", tool.KindFailed, false, "with no content, which is no answer of MCP"},
 		{202, "", "", tool.KindFailed, false, "status 202 Accepted with no content"},
 		{204, "", "", tool.KindFailed, false, "status 204 No Content with no content"},
-		{200, "text/event-stream", "data: hello\n\n", tool.KindFailed, false, "its answer cannot be read"},
+		{200, events, "data: {\"ok\":true}\n\n", tool.KindFailed, false, "its answer cannot be read"},
+		{200, events, "data: [1]\n\n", tool.KindFailed, false, "its answer cannot be read"},
+		{200, events, "data: ping\n\n", tool.KindNetwork, true, "did not respond"},
+		{200, events, "data: {\"jsonrpc\":\"2.0\",\"id\":ID,\"res", tool.KindNetwork, true, "did not respond"},
+		{200, events, "data: {\"jsonrpc\":\"2.0\",\"id\":ID,\"res\n", tool.KindNetwork, true, "did not respond"},
 		// Errors of the protocol are answers, whatever the status and the id.
 		{401, object, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"expired"}}`,
 			tool.KindFailed, false,
@@ -301,9 +316,9 @@ func TestHTTP_NoAnswers(t *testing.T) {
 			false, ""},
 		{200, "text/event-stream", "data: x\n\nevent: ping\ndata: y\n\ndata:" + calledAnswer, "", false, ""},
 	} {
-		t.Run(fmt.Sprint(tc.status, " ", tc.media, " ", tc.body), func(t *testing.T) {
+		test := func(t *testing.T, session string) {
 			t.Parallel()
-			well := oddHTTP(calledAnswer, "application/json")
+			well := oddHTTP(calledAnswer, "application/json", session)
 			var calls atomic.Int64
 			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -323,8 +338,13 @@ func TestHTTP_NoAnswers(t *testing.T) {
 			}))
 			ts := open(t, httpConfig(t), remote(srv.URL))
 			r, err := call(t, ts, "odd", `{}`)
-			if tc.kind != "" {
-				wantError(t, err, tc.kind, tc.unknown, tc.words)
+			kind := tc.kind
+			if session != "" && tc.status == http.StatusNotFound { // the session is unknown: a new one makes the call
+				kind = ""
+				calls.Add(-1)
+			}
+			if kind != "" {
+				wantError(t, err, kind, tc.unknown, tc.words)
 				if strings.Contains(fmt.Sprint(err), "<html>") {
 					t.Errorf("the error quotes a page: %v", err)
 				}
@@ -334,7 +354,10 @@ func TestHTTP_NoAnswers(t *testing.T) {
 			if r, err = call(t, ts, "odd", `{}`); err != nil || r.Text != "called" || calls.Load() != 2 {
 				t.Errorf("the next call: %+v, %v after %d calls", r, err, calls.Load())
 			}
-		})
+		}
+		name := fmt.Sprint(tc.status, " ", tc.media, " ", tc.body)
+		t.Run(name, func(t *testing.T) { test(t, "") })
+		t.Run("in a session/"+name, func(t *testing.T) { test(t, "s1") })
 	}
 }
 
@@ -343,7 +366,7 @@ func TestHTTP_NoAnswers(t *testing.T) {
 func TestHTTP_Notifications(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 204, 400, 401, 404, 405, 500, 501, 503} {
-		well := oddHTTP(calledAnswer, "application/json")
+		well := oddHTTP(calledAnswer, "application/json", "")
 		srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
