@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +16,12 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// maxMessageBytes is the maximum size of a message of a server.
-const maxMessageBytes = 16 << 20
+// Limits on a message of a server: a small text can hold many parts, each of which costs work.
+const (
+	maxMessageBytes = 16 << 20
+	maxBatch        = 1000   // messages in a batch
+	maxBlocks       = 10_000 // content blocks that have to be made readable
+)
 
 const methodCall = "tools/call"
 
@@ -52,19 +58,38 @@ type reader struct {
 // A response that cannot be read becomes an error response to the same request. What is not a
 // message is left out. If size is greater than maxMessageBytes, m is an outline.
 func (r reader) read(m []byte, size int64) [][]byte {
-	var batch []json.RawMessage
-	if m = bytes.TrimSpace(bytes.TrimPrefix(m, []byte("\uFEFF"))); len(m) == 0 || m[0] != '[' {
-		batch = []json.RawMessage{m}
-	} else if json.Unmarshal(m, &batch) != nil {
-		return nil
-	}
 	var out [][]byte
-	for _, one := range batch {
+	for _, one := range r.batch(m) {
 		if text := r.one(one, size); text != nil {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// batch returns the messages that m, a message or a batch, holds. A batch that is too large is
+// replaced by error responses to the calls that it may answer.
+func (r reader) batch(m []byte) []json.RawMessage {
+	if m = bytes.TrimSpace(bytes.TrimPrefix(m, []byte("\uFEFF"))); len(m) == 0 || m[0] != '[' {
+		return []json.RawMessage{m}
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(m, &all) != nil || len(all) <= maxBatch {
+		return all
+	}
+	why := fmt.Sprintf("its answer is in a batch of %d messages, more than the limit of %d", len(all), maxBatch)
+	if r.only != "" {
+		return []json.RawMessage{refusal(json.RawMessage(r.only), why)}
+	}
+	var calls []struct{ ID json.RawMessage }
+	_ = json.Unmarshal(m, &calls) // what is no object has no id
+	refusals := map[string]json.RawMessage{}
+	for _, c := range calls {
+		if id := string(c.ID); refusals[id] == nil && r.isCall(id) {
+			refusals[id] = refusal(c.ID, why)
+		}
+	}
+	return slices.Collect(maps.Values(refusals))
 }
 
 func (r reader) one(m []byte, size int64) []byte {
@@ -127,10 +152,11 @@ func (r reader) answered(e *envelope) (id string, ok bool) {
 
 // answer returns the response in m to the one request that is answered; nil if there is none.
 func (r reader) answer(m []byte, size int64) []byte {
-	for _, one := range r.read(m, size) {
+	for _, one := range r.batch(m) {
 		var e envelope
-		if json.Unmarshal(one, &e) == nil && e.Method == nil && string(e.ID) == r.only {
-			return one
+		text := r.one(one, size)
+		if text != nil && json.Unmarshal(text, &e) == nil && e.Method == nil && string(e.ID) == r.only {
+			return text
 		}
 	}
 	return nil
@@ -184,6 +210,9 @@ func readableResult(result json.RawMessage) (json.RawMessage, error) {
 		var blocks []json.RawMessage
 		if json.Unmarshal(content, &blocks) != nil {
 			blocks = []json.RawMessage{content}
+		}
+		if len(blocks) > maxBlocks {
+			return nil, fmt.Errorf("it has %d content blocks, more than the limit of %d", len(blocks), maxBlocks)
 		}
 		for i, b := range blocks {
 			blocks[i] = readableBlock(b)
