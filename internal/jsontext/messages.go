@@ -2,7 +2,9 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -71,6 +73,7 @@ func (c *messages) Read(p []byte) (int, error) {
 			c.take(b)
 		}
 		if c.err = err; err != nil {
+			c.restart()
 			c.abandon(len(c.message))
 			c.endLine()
 		}
@@ -144,6 +147,10 @@ func (c *messages) inside(b byte) {
 		c.drop(b)
 		return
 	}
+	if b == '\n' && c.restart() {
+		c.take(b)
+		return
+	}
 	c.opened = c.opened && isBlank(b)
 	switch {
 	case b == '\n':
@@ -175,6 +182,27 @@ func (c *messages) inside(b byte) {
 		c.kept = append(append(c.kept, m...), '\n')
 	}
 	c.forget()
+}
+
+// restart reports whether the last line of an incomplete message is a message by itself, which then
+// has passed: what came before is not a message.
+func (c *messages) restart() bool {
+	if c.line == 0 || c.line >= len(c.message) || c.message[c.line] != '{' || c.size > int64(len(c.message)) ||
+		c.message[0] == '[' && c.outline.depth == 1 { // a batch has messages on its lines
+		return false
+	}
+	var m struct {
+		Version json.RawMessage `json:"jsonrpc"`
+	}
+	if json.Unmarshal(c.message[c.line:], &m) != nil || m.Version == nil {
+		return false
+	}
+	line := bytes.Clone(c.message[c.line:])
+	c.abandon(c.line)
+	for _, b := range line {
+		c.take(b)
+	}
+	return true
 }
 
 // abandon makes the first n bytes of an incomplete message lines that are not messages.
@@ -214,19 +242,25 @@ func (c *messages) endLine() {
 
 // Outline is what remains of an object, or of an array of objects, that is too large to be kept:
 // the members of the object, or of each object of the array, without the contents of the objects
-// and arrays in them, such as {"id":1,"result":{}}. Long strings become empty. The zero Outline is
-// empty.
+// and arrays in them, such as {"id":1,"result":{}}. Long strings become empty. If there is too much,
+// members are left out, last those that identify a message, and then objects of the array. The zero
+// Outline is empty.
 type Outline struct {
 	text            []byte
 	depth, keep     int // open braces and brackets; how many may be open where text is kept
 	quoted, escaped bool
 	start           int // where the current string begins in text
 	long            bool
+	// parts are where the current member or object begins in text, with the comma before it, by the
+	// number of open braces and brackets. cut means that not all of it is in text.
+	parts [3]int
+	cut   bool
 }
 
 const (
 	maxOutlineString = 256
-	maxOutline       = 64 << 10 // beyond this the outline is cut off
+	maxOutline       = 64 << 10       // beyond this only members that identify a message are kept
+	maxOutlineText   = 2 * maxOutline // beyond this nothing is
 )
 
 // Write adds a part of the text. It returns no error.
@@ -260,18 +294,61 @@ func (o *Outline) add(b byte) (end bool) {
 	case b == '}', b == ']':
 		o.depth--
 	}
-	if min(depth, o.depth) > o.keep || len(o.text) > maxOutline {
+	if min(depth, o.depth) > o.keep {
 		return false
 	}
 	switch {
 	case !inString && o.quoted:
-		o.text, o.long = append(o.text, b), false
-		o.start = len(o.text)
+		o.put(b)
+		o.start, o.long = len(o.text), false
 	case o.quoted && o.long:
 	case o.quoted && len(o.text)-o.start == maxOutlineString:
 		o.text, o.long = o.text[:o.start], true
-	default:
+	case inString:
+		o.put(b)
+	case depth > 0 && depth <= o.keep && (b == ',' || o.depth < depth):
+		o.endPart(depth)
+		if b != ',' {
+			o.text = append(o.text, b)
+		} else if o.parts[depth] = len(o.text); !o.isFirst() {
+			o.text = append(o.text, b)
+		}
+	case o.depth > depth && o.depth > 0 && o.depth <= o.keep:
 		o.text = append(o.text, b)
+		o.parts[o.depth] = len(o.text)
+	case !isBlank(b) || len(o.text) <= maxOutline:
+		o.put(b)
 	}
 	return depth > 0 && o.depth == 0
 }
+
+// put adds a byte of a member to the text, unless there is too much.
+func (o *Outline) put(b byte) {
+	if o.cut = o.cut || len(o.text) >= maxOutlineText; !o.cut {
+		o.text = append(o.text, b)
+	}
+}
+
+// isFirst reports whether the text ends with the brace or bracket of the innermost object or array.
+func (o *Outline) isFirst() bool {
+	last := o.text[len(o.text)-1]
+	return last == '{' || last == '['
+}
+
+// endPart processes the end of a member, or of an object of an array, and removes it if there is too
+// much.
+func (o *Outline) endPart(depth int) {
+	size, most := len(o.text), maxOutlineText
+	part := bytes.TrimLeft(o.text[o.parts[depth]:], ", \t\r\n")
+	if depth == o.keep {
+		if most--; !slices.ContainsFunc(neededMembers, func(name []byte) bool { return bytes.HasPrefix(part, name) }) {
+			most = maxOutline
+		}
+	}
+	if o.cut || size > most {
+		o.text, o.cut = o.text[:o.parts[depth]], false
+	}
+}
+
+// neededMembers are the members that identify a message and what it answers.
+var neededMembers = [][]byte{[]byte(`"id"`), []byte(`"jsonrpc"`), []byte(`"method"`)}

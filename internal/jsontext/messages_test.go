@@ -41,7 +41,16 @@ func TestMessages(t *testing.T) {
 		"no JSON":        {"{ host: 'x\n{'a': 1}\n{}\n", "{}\n", []string{"{ host: 'x", "{'a': 1}"}},
 		"open string":    {"{\"msg\":\"{ cut o\n{}\n", "{}\n", []string{"{\"msg\":\"{ cut o"}},
 		"open object":    {"{\"a\":[1,\n{\"jsonrpc\":1}\n", "{\"jsonrpc\":1}\n", []string{"{\"a\":[1,"}},
-		"open at end":    {"{}\n{\"a\":", "{}\n", []string{"{\"a\":"}},
+		"line of a message": {"{ \"a\": 1\n{\"result\":{},\"jsonrpc\":\"2.0\"}\n{\"id\":1,\"jsonrpc\":\"2.0\"}\n",
+			"{\"result\":{},\"jsonrpc\":\"2.0\"}\n{\"id\":1,\"jsonrpc\":\"2.0\"}\n", []string{"{ \"a\": 1"}},
+		"line of a log": {"{ \"a\": [\n{\"level\":1}\n]}\n", "{ \"a\": [\n{\"level\":1}\n]}\n", nil},
+		"batch on lines": {"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n",
+			"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n", nil},
+		"large batch": {"[" + strings.Repeat(`{"id":1,"result":{},"jsonrpc":"2.0","method":"xxxxxxxxxxxx"},`, 1500) + "{}]\n{}\n",
+			"[" + strings.Repeat(`{"id":1,"result":{},"jsonrpc":"2.0","method":"xxxxxxxxxxxx"},`, 1500) + "{}]\n{}\n", nil},
+		"many members": {"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n",
+			"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n", nil},
+		"open at end": {"{}\n{\"a\":", "{}\n", []string{"{\"a\":"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +123,54 @@ func TestMessages_Max(t *testing.T) {
 			}
 			if err != nil || string(got) != want || strings.Join(outlines, "") != c.outline {
 				t.Errorf("passed %q with outlines %q, %v; want %q and %q", got, outlines, err, want, c.outline)
+			}
+		})
+	}
+}
+
+// TestMessages_MaxOutline checks that an outline has a limited size and is JSON, and that members that
+// the protocol needs are in it, wherever they are.
+func TestMessages_MaxOutline(t *testing.T) {
+	t.Parallel()
+	const n = 50_000
+	for name, c := range map[string]struct {
+		in string
+		id string // the id in the outline
+	}{
+		"late id":           {`{` + strings.Repeat(`"member":1,`, n) + `"jsonrpc":"2.0","id":7}`, "7"},
+		"first members":     {`{"id":7,` + strings.Repeat(`"a,}":{"id":1},`, n) + `"a":1}`, "7"},
+		"long number":       {`{"a":` + strings.Repeat("1", n*10) + `,"id":7}`, "7"},
+		"long number first": {`{"id":7, "a":` + strings.Repeat("1", n*10) + `}`, "7"},
+		"blanks":            {`{` + strings.Repeat(" \n", n*10) + `"id":7}`, "7"},
+		"many ids":          {`{` + strings.Repeat(`"id":1,`, n) + `"id":7}`, "1"},
+		"many objects":      {`[{"id":7}` + strings.Repeat(`,{"id":1, "member":1}`, n) + `]`, "7"},
+		"first object":      {`[{` + strings.Repeat(`"id":1,`, n) + `"id":1},{"id":7}]`, "1"},
+		"batch of texts":    {`[{"id":7}` + strings.Repeat(`,"text"`, n) + `]`, "7"},
+		"batch of numbers":  {`[{"id":7},` + strings.Repeat("1", n*10) + `]`, "7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var outline string
+			got, err := io.ReadAll(jsontext.Messages(io.NopCloser(strings.NewReader(c.in+"\n{\"b\":2}\n")),
+				jsontext.Filter{Max: 100, Message: func(m []byte, size int64) []byte {
+					if size > 100 {
+						outline = string(m)
+						return nil
+					}
+					return m
+				}}))
+			if err != nil || string(got) != "{\"b\":2}\n" {
+				t.Errorf("passed %q, %v", got, err)
+			}
+			var e struct{ ID json.RawMessage }
+			var all []json.RawMessage
+			if json.Unmarshal([]byte(outline), &all) == nil && len(all) > 0 {
+				_ = json.Unmarshal(all[0], &e)
+			}
+			if !json.Valid([]byte(outline)) || len(outline) > 256<<10 || all == nil && json.Unmarshal([]byte(outline), &e) != nil ||
+				string(e.ID) != c.id {
+				t.Errorf("the outline has %d bytes and the id %s: %.100q … %q", len(outline), e.ID, outline,
+					outline[max(0, len(outline)-100):])
 			}
 		})
 	}
