@@ -96,6 +96,10 @@ func (r requestReader) check(m []byte, size int64) bool {
 	if len(id) > 0 && strings.IndexByte(`"-0123456789`, id[0]) < 0 {
 		id = nil
 	}
+	answerTo := id
+	if e.Method == nil { // a response: the client would take an error with its id as one to its own request
+		answerTo = nil
+	}
 	_, err := jsonrpc.DecodeMessage(m)
 	switch {
 	case size > int64(r.limit):
@@ -109,7 +113,7 @@ func (r requestReader) check(m []byte, size int64) bool {
 		err = errors.New("the id of a request is a text or a number")
 	}
 	if err != nil {
-		r.refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
+		r.refuse(answerTo, jsonrpc.CodeInvalidRequest, err.Error())
 	}
 	return err == nil
 }
