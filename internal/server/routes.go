@@ -54,7 +54,7 @@ func (s *Server) probes() []Mount {
 func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
-		Audit: s.audit,
+		Audit: s.audit, Service: s.namespaces.Service,
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookMounts(), []Mount{

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // account is the server as one principal sees it: the principal's sessions, and the tools and
@@ -16,15 +19,18 @@ import (
 type account struct {
 	server *Server
 	key    accountKey
+	own    *service.Service // used if Config.Service is nil
 	mcp    *sdk.Server
 	http   *sdk.StreamableHTTPHandler
 
 	revoked atomic.Bool
 
 	busy     int  // requests in progress; like watching, guarded by Server.mu
-	watching bool // a goroutine watches lists and subscriptions
+	watching bool // a goroutine watches lists and subscriptions, until there are no requests
 
 	wake chan struct{} // something changed: check now
+
+	checking sync.Mutex // held while changes are looked for
 
 	mu        sync.Mutex
 	published map[string]publishedTool // workflows that are tools, by tool name
@@ -43,9 +49,10 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 // request from the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-func newAccount(s *Server, key accountKey) *account {
-	d := &account{server: s, key: key, wake: make(chan struct{}, 1), published: map[string]publishedTool{},
-		watched: map[string]*watched{}}
+// newAccount returns an account for the caller in ctx.
+func newAccount(ctx context.Context, s *Server, key accountKey) *account {
+	d := &account{server: s, key: key, own: transport.From(ctx).Service, wake: make(chan struct{}, 1),
+		published: map[string]publishedTool{}, watched: map[string]*watched{}}
 	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version},
 		&sdk.ServerOptions{
 			Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
@@ -60,7 +67,7 @@ func newAccount(s *Server, key accountKey) *account {
 		s.also(d.mcp)
 	}
 	d.addResources()
-	d.checkChanges(d.with(s.ctx))
+	d.checkChanges(ctx)
 	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
 		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil),
 		MaxRequestBodyBytes: s.cfg.MaxBody,

@@ -29,5 +29,18 @@ func (s *Server) Watched() int {
 	return n
 }
 
+// Watching returns the number of accounts that are watched.
+func (s *Server) Watching() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, d := range s.accounts {
+		if d.watching {
+			n++
+		}
+	}
+	return n
+}
+
 // SetAudit sets Config.Audit of a server that does not serve requests yet.
 func (s *Server) SetAudit(audit transport.Audit) { s.cfg.Audit = audit }

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -161,17 +162,17 @@ func (d *account) read(ctx context.Context, r resource) ([]byte, string, error) 
 	case r.id == "":
 		return d.readList(ctx, r.kind)
 	case r.kind == kindWorkflows:
-		if _, err := d.key.service.VisibleEntry(ctx, r.id, d.key.May(access.RoleEdit)); err != nil {
+		if _, err := transport.From(ctx).Service.VisibleEntry(ctx, r.id, d.key.May(access.RoleEdit)); err != nil {
 			return nil, "", err
 		}
-		def, err := d.key.service.Definition(ctx, r.id, service.Which{})
+		def, err := transport.From(ctx).Service.Definition(ctx, r.id, service.Which{})
 		mime := mimeYAML
 		if json.Valid(def.Text) {
 			mime = mimeJSON
 		}
 		return def.Text, mime, err
 	case r.kind == kindAgents:
-		row, err := agentRow(ctx, d.key.service, r.id)
+		row, err := agentRow(ctx, transport.From(ctx).Service, r.id)
 		if err != nil {
 			return nil, "", err
 		}
@@ -188,7 +189,7 @@ func (d *account) readList(ctx context.Context, kind string) ([]byte, string, er
 	var out any
 	switch kind {
 	case kindWorkflows:
-		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
+		entries, err := transport.From(ctx).Service.Visible(ctx, d.key.May(access.RoleEdit))
 		if err != nil {
 			return nil, "", err
 		}
@@ -198,10 +199,10 @@ func (d *account) readList(ctx context.Context, kind string) ([]byte, string, er
 		}
 		out = lines
 	case kindAgents:
-		text, err := d.key.service.AgentsText(ctx, nil)
+		text, err := transport.From(ctx).Service.AgentsText(ctx, nil)
 		return text, mimeJSON, err
 	default:
-		heads, _, err := d.key.service.List(ctx, journal.Query{})
+		heads, _, err := transport.From(ctx).Service.List(ctx, journal.Query{})
 		if err != nil {
 			return nil, "", err
 		}
@@ -245,7 +246,7 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 		place = ""
 	}
 	if !isRuns {
-		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
+		entries, err := transport.From(ctx).Service.Visible(ctx, d.key.May(access.RoleEdit))
 		if err != nil {
 			return nil, d.unread(scheme, err)
 		}
@@ -259,7 +260,7 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams)
 			return out, nil
 		}
 	}
-	heads, next, err := d.key.service.List(ctx, journal.Query{Limit: defaultPage, Cursor: place})
+	heads, next, err := transport.From(ctx).Service.List(ctx, journal.Query{Limit: defaultPage, Cursor: place})
 	if err != nil {
 		return nil, d.unread(scheme, err)
 	}
@@ -307,19 +308,19 @@ func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 func (d *account) ids(ctx context.Context, kind string) (ids []string, err error) {
 	switch kind {
 	case kindWorkflows:
-		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
+		entries, err := transport.From(ctx).Service.Visible(ctx, d.key.May(access.RoleEdit))
 		for _, e := range entries {
 			ids = append(ids, e.ID)
 		}
 		return ids, err
 	case kindAgents:
-		rows, err := d.key.service.Agents(ctx)
+		rows, err := transport.From(ctx).Service.Agents(ctx)
 		for _, r := range rows {
 			ids = append(ids, r.ID())
 		}
 		return ids, err
 	}
-	heads, _, err := d.key.service.List(ctx, journal.Query{})
+	heads, _, err := transport.From(ctx).Service.List(ctx, journal.Query{})
 	for _, h := range heads {
 		ids = append(ids, h.Run)
 	}

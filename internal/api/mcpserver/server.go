@@ -42,6 +42,10 @@ type Config struct {
 	// MaxAllSessions is the maximum for all principals together; 0 means 2000. Beyond these limits
 	// the session that has been idle longest is ended.
 	MaxSessions, MaxAllSessions int
+	// Service returns the service of a namespace, and opens it if necessary. It may be used until
+	// ctx is done: a session lives longer than the service with which it was opened. If nil, the
+	// service of the caller who opened the first session is used.
+	Service func(ctx context.Context, namespace string) (*service.Service, error)
 	// Logger is the logger; nil means no logging.
 	Logger *slog.Logger
 }
@@ -141,7 +145,7 @@ func (s *Server) Handler() http.Handler {
 			transport.WriteProblem(w, r, transport.ProblemOf(err))
 			return
 		}
-		d, done := s.account(c)
+		d, done := s.account(r.Context(), c)
 		defer done()
 		if r.Method == http.MethodPost { // the SDK would report a body that is too large in plain text
 			body, err := transport.ReadJSON(w, r, s.cfg.MaxBody)
@@ -187,7 +191,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left
 // RunStdio serves one client on two streams, with the permissions of c, until the client
 // disconnects or ctx is done. Runs continue with the service.
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *transport.Caller) error {
-	d, done := s.account(c)
+	d, done := s.account(ctx, c)
 	defer done()
 	err := d.mcp.Run(transport.With(ctx, c), drainingTransport{stdioTransport(in, out, int(s.cfg.MaxBody))})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
@@ -200,29 +204,38 @@ func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteClo
 }
 
 // accountKey identifies an account: a principal whose permissions have changed has a different one.
-type accountKey struct {
-	access.Principal
-	service *service.Service
-}
+type accountKey struct{ access.Principal }
 
-// account returns the account of a caller, which is kept at least until done is called.
-func (s *Server) account(c *transport.Caller) (d *account, done func()) {
-	key := accountKey{c.Principal, c.Service}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d = s.accounts[key]
-	if d == nil {
-		s.removeIdle()
-		d = newAccount(s, key)
-		s.accounts[key] = d
+// account returns the account of a caller, which is kept at least until done is called. ctx is that
+// of the request.
+func (s *Server) account(ctx context.Context, c *transport.Caller) (d *account, done func()) {
+	ctx = transport.With(ctx, c)
+	d, mustCheck := s.use(ctx, c)
+	if mustCheck {
+		d.checkChanges(ctx)
 	}
-	d.busy++
-	d.startWatching()
 	return d, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		d.busy--
 	}
+}
+
+// use returns the account of a caller for one more request. mustCheck reports whether it was not
+// watched until now.
+func (s *Server) use(ctx context.Context, c *transport.Caller) (d *account, mustCheck bool) {
+	key := accountKey{c.Principal}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d = s.accounts[key]
+	isNew := d == nil
+	if isNew {
+		s.removeIdle()
+		d = newAccount(ctx, s, key)
+		s.accounts[key] = d
+	}
+	d.busy++
+	return d, d.startWatching() && !isNew
 }
 
 // removeIdle removes accounts without sessions and requests, once there are many. The caller holds

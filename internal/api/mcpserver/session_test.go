@@ -1,13 +1,16 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // TestSession_BoundToPrincipal checks that a session id does not exist for another token,
@@ -375,5 +379,58 @@ func TestProgress(t *testing.T) {
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+// TestSession_NewService checks that a session outlives the service with which it was opened: nothing
+// uses the service of a namespace without requests, so that it may be closed, and the next request
+// uses the new one, and sees what is there.
+func TestSession_NewService(t *testing.T) {
+	t.Parallel()
+	var now atomic.Pointer[service.Service]
+	var log bytes.Buffer
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All},
+		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
+		Service: func(context.Context, string) (*service.Service, error) { return now.Load(), nil }}, echoModel)
+	old := w.service(access.DefaultNamespace)
+	now.Store(old)
+	token := w.token(access.RoleEdit, false)
+	c := connect(t, &sdk.StreamableClientTransport{Endpoint: w.url, HTTPClient: &http.Client{Transport: bearer{token}},
+		DisableStandaloneSSE: true}, nil)
+	hasTool := func(name string) bool {
+		t.Helper()
+		list, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(list.Tools, func(o *sdk.Tool) bool { return o.Name == name })
+	}
+	id := c.pair()
+	for end := time.Now().Add(time.Minute); w.server.Watching() != 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("an account without requests is watched still")
+		}
+	}
+	if !hasTool(id) {
+		t.Errorf("there is no tool %s, which was created since the last look", id)
+	}
+	for w.server.Watching() != 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.services, access.DefaultNamespace)
+	now.Store(w.service(access.DefaultNamespace)) // it has another store, so that it is seen which one is used
+	w.mu.Lock()
+	w.callers[token] = &transport.Caller{Principal: w.callers[token].Principal, Service: now.Load()}
+	w.mu.Unlock()
+	if hasTool(id) {
+		t.Errorf("there is still a tool %s", id)
+	}
+	c.mustFail("not_found", "get_workflow", object{"id": id})
+	c.pair()
+	if err := w.server.Close(); err != nil || log.Len() > 0 {
+		t.Errorf("closed with %v, logged %s", err, log.String())
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/project"
@@ -216,7 +217,7 @@ var errFull = errors.New("the result is full")
 
 // readRun returns a run as a resource: all steps and the whole trail, as far as they fit.
 func (d *account) readRun(ctx context.Context, id string) ([]byte, error) {
-	r, err := d.key.service.View(ctx, id)
+	r, err := transport.From(ctx).Service.View(ctx, id)
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
@@ -233,7 +234,7 @@ func (d *account) readRun(ctx context.Context, id string) ([]byte, error) {
 // readEvents returns the events of a run as lines. If they exceed the limit of a resource, the last
 // line says where to continue with run_events.
 func (d *account) readEvents(ctx context.Context, id string) ([]byte, error) {
-	r, err := d.key.service.View(ctx, id)
+	r, err := transport.From(ctx).Service.View(ctx, id)
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
@@ -280,7 +281,7 @@ func kindOf(isText bool) string {
 
 // readValue returns a chunk of a long value, and where the next one starts.
 func (d *account) readValue(ctx context.Context, uri string, res resource) (*sdk.ReadResourceResult, error) {
-	r, err := d.key.service.View(ctx, res.id)
+	r, err := transport.From(ctx).Service.View(ctx, res.id)
 	if err != nil {
 		return nil, noSuchRun(err, res.id)
 	}

@@ -90,19 +90,29 @@ func (v *callRequest) closing() <-chan struct{} {
 }
 
 // with returns a context that carries the account's principal as the caller. All sessions of an
-// account belong to this principal.
-func (d *account) with(ctx context.Context) context.Context {
-	return transport.With(ctx, &transport.Caller{Principal: d.key.Principal, Service: d.key.service})
+// account belong to this principal. The service may be used until ctx is done.
+func (d *account) with(ctx context.Context) (context.Context, error) {
+	svc := d.own
+	if open := d.server.cfg.Service; open != nil {
+		var err error
+		if svc, err = open(ctx, d.key.Namespace); err != nil {
+			return ctx, fmt.Errorf("open the namespace: %w", err)
+		}
+	}
+	return transport.With(ctx, &transport.Caller{Principal: d.key.Principal, Service: svc}), nil
 }
 
 // require returns the caller, and a context that carries it, if the account's principal has the
-// role. The error is transport.ErrUnauthorized if its token was revoked, or a
-// *transport.ForbiddenError.
+// role. The error is transport.ErrUnauthorized if its token was revoked, a
+// *transport.ForbiddenError, or one of Config.Service.
 func (d *account) require(ctx context.Context, need access.Role) (context.Context, *transport.Caller, error) {
 	if d.revoked.Load() {
 		return ctx, nil, transport.ErrUnauthorized
 	}
-	ctx = d.with(ctx)
+	ctx, err := d.with(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
 	c, err := transport.Require(ctx, need)
 	return ctx, c, err
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // maxWatched is the maximum number of resources that the sessions of a principal may subscribe to
@@ -23,19 +24,19 @@ type watched struct {
 }
 
 // startWatching starts to watch the account's lists and subscriptions, for as long as it has
-// sessions or requests. The caller holds Server.mu.
-func (d *account) startWatching() {
+// requests in progress: without them no client can be notified, and the namespace may be closed. It
+// returns false if they are watched already. The caller holds Server.mu.
+func (d *account) startWatching() bool {
 	if d.watching || d.server.ctx.Err() != nil {
-		return
+		return false
 	}
 	d.watching = true
-	ctx := d.with(d.server.ctx)
 	d.server.work.Go(func() {
 		tick := time.NewTicker(d.server.cfg.LookEvery)
 		defer tick.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-d.server.ctx.Done():
 				return
 			case <-tick.C:
 			case <-d.wake:
@@ -43,24 +44,41 @@ func (d *account) startWatching() {
 			if d.isIdle() {
 				return
 			}
-			d.checkChanges(ctx)
+			d.watchOnce()
 		}
 	})
+	return true
 }
 
-// isIdle reports whether the account has no session and no request, in which case it is no longer
+// isIdle reports whether the account has no request in progress, in which case it is no longer
 // watched.
 func (d *account) isIdle() bool {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
-	if d.busy > 0 || d.sessions() > 0 {
+	if d.busy > 0 {
 		return false
 	}
 	d.watching = false
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	clear(d.watched)
+	if d.sessions() == 0 {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		clear(d.watched)
+	}
 	return true
+}
+
+// watchOnce looks for changes once. The request in progress keeps the namespace open.
+func (d *account) watchOnce() {
+	ctx, cancel := context.WithCancel(d.server.ctx)
+	defer cancel()
+	ctx, err := d.with(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.server.log.Warn("watch workflows for MCP clients", "error", err)
+		}
+		return
+	}
+	d.checkChanges(ctx)
 }
 
 // changed makes all accounts of the namespace check for changes immediately.
@@ -68,7 +86,7 @@ func (d *account) changed() {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
 	for key, other := range d.server.accounts {
-		if key.service == d.key.service {
+		if key.Namespace == d.key.Namespace {
 			select {
 			case other.wake <- struct{}{}:
 			default: // a check is already pending
@@ -77,9 +95,12 @@ func (d *account) changed() {
 	}
 }
 
-// checkChanges compares the current state with what clients know, and notifies them of changes.
+// checkChanges compares the current state with what clients know, and notifies them of changes. ctx
+// carries the caller.
 func (d *account) checkChanges(ctx context.Context) {
-	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
+	d.checking.Lock()
+	defer d.checking.Unlock()
+	entries, err := transport.From(ctx).Service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
 		if ctx.Err() == nil {
 			d.server.log.Warn("watch workflows for MCP clients", "error", err)
@@ -141,13 +162,13 @@ func (d *account) state(ctx context.Context, uri string) string {
 	}
 	switch {
 	case r.kind == kindRuns && r.id != "":
-		h, err := d.key.service.Head(ctx, r.id)
+		h, err := transport.From(ctx).Service.Head(ctx, r.id)
 		return fmt.Sprint(h.LastSeq, h.Status, h.Interrupted, err != nil)
 	case r.kind == kindWorkflows && r.id != "":
-		e, err := d.key.service.Entry(ctx, r.id)
+		e, err := transport.From(ctx).Service.Entry(ctx, r.id)
 		return fmt.Sprint(e.Published, e.Updated.UnixMicro(), err != nil)
 	case r.kind == kindAgents && r.id != "":
-		row, err := agentRow(ctx, d.key.service, r.id)
+		row, err := agentRow(ctx, transport.From(ctx).Service, r.id)
 		return fmt.Sprint(row, err != nil)
 	}
 	text, _, err := d.read(ctx, r)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -59,7 +60,7 @@ func (d *account) updateTools(ctx context.Context, entries []catalog.Entry) {
 		if !d.server.offers(e.ID) {
 			continue
 		}
-		w, _, problems, err := d.key.service.LoadStored(ctx, e.ID, service.Which{}, service.LoadOptions{})
+		w, _, problems, err := transport.From(ctx).Service.LoadStored(ctx, e.ID, service.Which{}, service.LoadOptions{})
 		if err != nil || w == nil || problems.HasErrors() {
 			continue // it cannot run; execute_workflow reports the reason
 		}
