@@ -46,8 +46,9 @@ func TestMessages(t *testing.T) {
 		"line of a log": {"{ \"a\": [\n{\"level\":1}\n]}\n", "{ \"a\": [\n{\"level\":1}\n]}\n", nil},
 		"batch on lines": {"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n",
 			"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n", nil},
-		"large batch": {"[" + strings.Repeat(`{"id":1,"result":{},"jsonrpc":"2.0","method":"xxxxxxxxxxxx"},`, 1500) + "{}]\n{}\n",
-			"[" + strings.Repeat(`{"id":1,"result":{},"jsonrpc":"2.0","method":"xxxxxxxxxxxx"},`, 1500) + "{}]\n{}\n", nil},
+		"large batch": {"[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`, 1500) +
+			"{}]\n{}\n", "[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`, 1500) +
+			"{}]\n{}\n", nil},
 		"many members": {"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n",
 			"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n", nil},
 		"open at end": {"{}\n{\"a\":", "{}\n", []string{"{\"a\":"}},
@@ -167,8 +168,10 @@ func TestMessages_MaxOutline(t *testing.T) {
 			if json.Unmarshal([]byte(outline), &all) == nil && len(all) > 0 {
 				_ = json.Unmarshal(all[0], &e)
 			}
-			if !json.Valid([]byte(outline)) || len(outline) > 256<<10 || all == nil && json.Unmarshal([]byte(outline), &e) != nil ||
-				string(e.ID) != c.id {
+			if all == nil {
+				_ = json.Unmarshal([]byte(outline), &e)
+			}
+			if !json.Valid([]byte(outline)) || len(outline) > 256<<10 || string(e.ID) != c.id {
 				t.Errorf("the outline has %d bytes and the id %s: %.100q … %q", len(outline), e.ID, outline,
 					outline[max(0, len(outline)-100):])
 			}
