@@ -101,24 +101,34 @@ func (op *Opener) NoteAllowed(document []tool.Spec, trust bool, f Files, meta ma
 // programsOf returns the files that a toolset starts, or passes to what it starts.
 func programsOf(dir string, s tool.Spec) []programFile {
 	var out []programFile
-	words := func(in string, argv []string) {
-		for _, file := range implicitFiles(argv) {
-			if p := findProgram(dir, programFile{As: file, In: in, Argument: true}); p.Path != "" {
-				out = append(out, p)
-			}
-		}
-		starts := len(argv) > 0 && isInterpreter(argv[0])
+	one := func(in string, argv []string, isWrapped bool) {
+		r, starts := interpreterOf(argv[0])
 		for i, w := range argv {
 			p := findProgram(dir, programFile{As: w, In: in, Argument: i > 0})
-			if i == 0 || starts || isProgram(p, argv[0]) {
+			if isWrapped && i == 0 && p.Path == "" { // a package, or a file that the wrapper reads
+				p = findProgram(dir, programFile{As: w, In: in, Argument: true})
+			}
+			if i == 0 && (!isWrapped || !p.Argument) || i > 0 && starts || isProgram(p, argv[0]) {
 				out = append(out, p)
 			}
-			starts = starts && (i == 0 || p.Path == "" && !slices.Contains(codeOptions, w))
+			starts = starts && (i == 0 || !r.hasCode(w) && (p.Path == "" || r.hasValue(argv[i-1])))
 			if _, value, ok := strings.Cut(w, "="); ok && i > 0 {
 				if p := findProgram(dir, programFile{As: value, In: in, Argument: true}); isProgram(p, argv[0]) {
 					out = append(out, p)
 				}
 			}
+		}
+	}
+	words := func(in string, argv []string) {
+		for isWrapped := false; len(argv) > 0; isWrapped = true {
+			for _, file := range implicitFiles(argv) {
+				if p := findProgram(dir, programFile{As: file, In: in, Argument: true}); p.Path != "" {
+					out = append(out, p)
+				}
+			}
+			next := wrapped(argv)
+			one(in, argv[:next], isWrapped)
+			argv = argv[next:]
 		}
 	}
 	line := func(in, cmd string) {
@@ -164,21 +174,6 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	})
 }
 
-// codeOptions are the options of interpreters after which no argument is the file of the program.
-var codeOptions = []string{"-m", "-c", "-e", "-r", "--eval", "--command"}
-
-// isInterpreter reports whether a program runs the file that is its first argument of which a file
-// exists.
-func isInterpreter(program string) bool {
-	switch strings.TrimRight(baseName(program), ".0123456789") {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "pwsh", "powershell", "python", "pythonw", "pypy", "node",
-		"nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "julia", "rscript", "tclsh", "elixir",
-		"escript", "guile", "osascript", "dotnet":
-		return true
-	}
-	return false
-}
-
 func baseName(program string) string {
 	return strings.TrimSuffix(strings.ToLower(filepath.Base(program)), ".exe")
 }
@@ -193,8 +188,8 @@ func isProgram(p programFile, command string) bool {
 	switch strings.ToLower(filepath.Ext(p.As)) {
 	case ".py", ".pyw", ".pyz", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".pl", ".pm",
 		".php", ".lua", ".sh", ".bash", ".zsh", ".ksh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".com", ".exe",
-		".dll", ".so", ".dylib", ".node", ".wasm", ".jar", ".war", ".class", ".go", ".rs", ".r", ".jl", ".tcl", ".ex", ".exs",
-		".scm", ".clj", ".kts", ".groovy", ".scala", ".swift", ".awk", ".sed", ".nix", ".applescript":
+		".dll", ".so", ".dylib", ".node", ".wasm", ".jar", ".war", ".class", ".go", ".rs", ".r", ".jl", ".tcl",
+		".ex", ".exs", ".scm", ".clj", ".kts", ".groovy", ".scala", ".swift", ".awk", ".sed", ".nix", ".applescript":
 		return true
 	}
 	if p.Path == "" {
