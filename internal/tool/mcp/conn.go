@@ -49,7 +49,8 @@ type conn struct {
 	// dead is closed when either side has ended the session.
 	dead  chan struct{}
 	stale atomic.Bool // the server announced a changed tool list
-	// broken is set when requests can no longer be written, even if responses can still be read.
+	// broken is set when requests can no longer be written, even if responses can still be read, or
+	// when the server no longer knows the session.
 	broken atomic.Bool
 	grace  time.Duration
 

@@ -193,8 +193,15 @@ func (s *scoped) post(req *http.Request) (*http.Response, error) {
 	}
 	var said envelope
 	_ = json.Unmarshal(text, &said) // then it said nothing
-	lost := !said.answers(id) && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest &&
-		saysNoSession(wordsOf([]byte(cmp.Or(string(said.Error), string(text))))))
+	unknown := (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest) &&
+		saysNoSession(wordsOf([]byte(cmp.Or(string(said.Error), string(text)))))
+	lost := unknown || resp.StatusCode == http.StatusNotFound
+	if said.answers(id) { // then the server may have carried out the request
+		lost = false
+		if unknown {
+			s.conn.broken.Store(true) // the next request opens a new session
+		}
+	}
 	answer := reader{isCall: s.conn.isCall, only: id}.answer(text, size)
 	switch {
 	case lost && req.Header.Get(headerSession) != "":

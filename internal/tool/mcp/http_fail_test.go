@@ -144,8 +144,11 @@ func TestSessionRefused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			h := streamable(t, nil)
-			var refuse, calls atomic.Int64
+			var refuse, calls, opened atomic.Int64
 			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+					opened.Add(1)
+				}
 				if r.Method == http.MethodPost && refuse.Load() > 0 {
 					calls.Add(1)
 					if refuse.Add(-1) >= 0 {
@@ -168,6 +171,17 @@ func TestSessionRefused(t *testing.T) {
 			}
 			if n := calls.Load(); n != 1 {
 				t.Errorf("%d requests were refused", n)
+			}
+			r, err = call(t, ts, "echo", `{"text":"next"}`)
+			if err != nil || r.Text != "next" {
+				t.Errorf("the next call: %+v, %v", r, err)
+			}
+			want := int64(1)
+			if tc.fails == "" || tc.fails == "Session not found" {
+				want = 2
+			}
+			if n := opened.Load(); n != want {
+				t.Errorf("%d sessions were opened, want %d", n, want)
 			}
 		})
 	}
