@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -20,14 +21,28 @@ type pendingCall struct {
 	// piece is the last piece of args, and resent reports whether each begins with the one before.
 	piece  string
 	resent bool
+	object string // the result of whole when args had the length seen
+	seen   int
 }
 
 const noIndex = -1
 
-// complete reports whether c has all of its arguments: JSON cannot continue after an object.
-func (c *pendingCall) complete() bool {
-	args := c.args.String()
-	return strings.HasSuffix(strings.TrimSpace(args), "}") && json.Valid([]byte(args))
+// whole returns the arguments of c without spaces once they are complete, otherwise "".
+func (c *pendingCall) whole() string {
+	if n := c.args.Len(); n != c.seen {
+		c.seen, c.object = n, object(c.args.String())
+	}
+	return c.object
+}
+
+// object returns args without spaces if it is a JSON object, which nothing can continue, otherwise
+// "".
+func object(args string) string {
+	var b bytes.Buffer
+	if !strings.HasSuffix(strings.TrimSpace(args), "}") || json.Compact(&b, []byte(args)) != nil {
+		return ""
+	}
+	return b.String()
 }
 
 // arguments returns the arguments. Some servers send all of them so far in each piece.
@@ -60,10 +75,10 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 	}
 	switch {
 	case args == "":
+	case piece.Function.Name != "" && c.whole() != "" && c.whole() == object(args):
+		args = "" // the whole call again, at the end of the stream
 	case c.args.String() == "{}": // some servers begin every call so
 		c.args.Reset()
-	case piece.ID != "" && args == c.args.String() && c.complete():
-		args = "" // the whole call again, at the end of the stream
 	}
 	if args != "" {
 		c.resent = strings.HasPrefix(args, c.piece) && (c.resent || c.piece == "")
@@ -79,9 +94,11 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 // callOf returns the position of the call to which a chunk belongs, or -1 if the chunk begins
 // another call. OpenAI numbers calls and names them in their first chunk. Other servers send no
 // numbers, the same number for every call, a number that differs between the first chunk and the
-// others, no ids, or a new id with each chunk.
+// others, no ids, or a new id with each chunk. Some repeat a call at the end, or end it with blank
+// arguments.
 func (a *answer) callOf(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
 	id, name, args := piece.ID, piece.Function.Name, piece.Function.Arguments
+	blank := strings.TrimSpace(args) == ""
 	numbered := piece.JSON.Index.Valid()
 	last := len(a.calls) - 1
 	same := func(c *pendingCall) bool { return !numbered || c.index == piece.Index }
@@ -90,18 +107,26 @@ func (a *answer) callOf(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
 	})
 	if at >= 0 {
 		c := a.calls[at]
-		if had := c.args.String(); name != "" && args != "" && c.complete() && had != args && had != "{}" {
+		if had := c.whole(); name != "" && !blank && had != "" && had != "{}" && had != object(args) {
 			return -1 // this server sends one id for all calls
 		}
 		return at
+	}
+	if repeated := object(args); id == "" && name != "" && repeated != "" {
+		at = lastIndex(a.calls, func(c *pendingCall) bool { return same(c) && c.name == name && c.whole() == repeated })
+		if at >= 0 {
+			return at
+		}
 	}
 	at = last
 	if numbered {
 		at = lastIndex(a.calls, same)
 	}
 	switch {
-	case at < 0 && last >= 0 && id == "" && name == "" && !a.calls[last].complete():
+	case at < 0 && last >= 0 && id == "" && name == "" && a.calls[last].whole() == "":
 		a.calls[last].index = piece.Index
+		return last
+	case at < 0 && last >= 0 && name == "" && args != "" && blank:
 		return last
 	case at < 0:
 		return -1
@@ -110,11 +135,11 @@ func (a *answer) callOf(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
 	var begins bool
 	switch {
 	case name == "":
-		begins = id != "" && c.complete()
+		begins = id != "" && c.whole() != "" && !blank
 	case id != "" && c.id != "":
 		begins = true
 	case c.name != "":
-		begins = c.name != name || c.complete() && (args != "" || !numbered)
+		begins = c.name != name || c.whole() != "" && (!blank || args == "" && !numbered)
 	}
 	if begins {
 		return -1
