@@ -57,7 +57,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		}
 		a.choices++
 		d := choice.Delta
-		if message := raw(choice.JSON.ExtraFields, "message"); message != nil && !choice.JSON.Delta.Valid() {
+		if message := raw(choice.JSON.ExtraFields, "message"); message != nil && !choice.JSON.Delta.Valid() && !a.began() {
 			a.failed = cmp.Or(json.Unmarshal(message, &d), a.failed) // the whole answer as one event
 		}
 		a.addContent(d.Content, d.JSON.Content, onDelta)
@@ -71,6 +71,11 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		}
 		a.end(choice.FinishReason, choice.JSON.ExtraFields)
 	}
+}
+
+// began reports whether a part of the reply has come.
+func (a *answer) began() bool {
+	return a.text.Len() > 0 || a.reasoning.Len() > 0 || a.refusal.Len() > 0 || len(a.calls) > 0
 }
 
 // end processes the end of a choice: its finish reason and the fields that the SDK does not have.

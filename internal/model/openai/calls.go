@@ -79,6 +79,7 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 		args = "" // the whole call again, at the end of the stream
 	case c.args.String() == "{}": // some servers begin every call so
 		c.args.Reset()
+		c.seen, c.object = 0, ""
 	}
 	if args != "" {
 		c.resent = strings.HasPrefix(args, c.piece) && (c.resent || c.piece == "")
