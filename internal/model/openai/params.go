@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -56,7 +56,7 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 	if req.Schema != nil {
 		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name:   schemaName(req.Schema.Name),
+				Name:   adapter.CallName(cmp.Or(req.Schema.Name, "output")),
 				Schema: adapter.Object(req.Schema.JSON),
 				Strict: param.NewOpt(req.Schema.Strict),
 			}}
@@ -69,19 +69,4 @@ func opt[T comparable](v *T) param.Opt[T] {
 		return param.Opt[T]{}
 	}
 	return param.NewOpt(*v)
-}
-
-// schemaName converts name to the characters that the API accepts, at most 64 of them.
-func schemaName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	if name == "" {
-		return "output"
-	}
-	return name[:min(len(name), 64)]
 }
