@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
 )
 
 // Arguments returns the value of chat.ToolCall.Arguments for the model's output: a JSON object
@@ -24,16 +25,6 @@ func Arguments(text string) json.RawMessage {
 		return raw
 	}
 	return Quote(text)
-}
-
-// UniqueID returns the id of the call that follows the others of a reply: the server's, or one that is
-// unique in the conversation if there is none or another call has it. turn is the number of messages
-// before the reply.
-func UniqueID(others []chat.ToolCall, id string, turn int) string {
-	if id == "" || slices.ContainsFunc(others, func(c chat.ToolCall) bool { return c.ID == id }) {
-		return fmt.Sprintf("call_%d_%d", turn, len(others))
-	}
-	return id
 }
 
 // ArgumentsObject returns the arguments as a provider accepts them in a conversation, which is as an
@@ -76,6 +67,27 @@ func CallID(id string, valid func(string) bool) string {
 		return id
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:ShortID]
+}
+
+// maxCalls is the maximum number of tool calls in one reply.
+const maxCalls = 1000
+
+// CheckCalls returns an error if a reply has more than 1,000 tool calls, which no model makes.
+func CheckCalls(n int) error {
+	if n <= maxCalls {
+		return nil
+	}
+	return &model.Error{Kind: model.KindServer,
+		Message: fmt.Sprintf("the answer has more than the limit of %d tool calls", maxCalls)}
+}
+
+// UniqueID returns the id of a call that follows calls in a reply: id itself, or a new one if it is
+// empty or belongs to one of them. turn makes new ids unique in the conversation.
+func UniqueID(calls []chat.ToolCall, id string, turn int) string {
+	for n := len(calls); id == "" || slices.ContainsFunc(calls, func(c chat.ToolCall) bool { return c.ID == id }); n++ {
+		id = fmt.Sprintf("call_%d_%d", turn, n)
+	}
+	return id
 }
 
 // IsName reports whether s consists of ASCII letters, digits and the bytes in more.

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -24,6 +23,7 @@ type answer struct {
 	from   string
 	own    bool
 	blocks []*pending
+	calls  int // the number of calls visible to the caller
 	// counts is the usage in the terms of the API, in which input does not include the cache.
 	counts    *chat.Usage
 	model, id string
@@ -124,11 +124,9 @@ func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta))
 
 // numberCall sets the index of b among the calls visible to the caller.
 func (a *answer) numberCall(b *pending) {
-	b.isSchemaTool = b.kind == "tool_use" && b.name == a.schemaTool
-	for _, other := range a.blocks {
-		if other.kind == "tool_use" && !other.isSchemaTool {
-			b.call++
-		}
+	b.call, b.isSchemaTool = a.calls, b.kind == "tool_use" && b.name == a.schemaTool
+	if b.kind == "tool_use" && !b.isSchemaTool {
+		a.calls++
 	}
 }
 
@@ -209,6 +207,9 @@ func (a *answer) usage() *chat.Usage {
 // problem returns the reason why a is not a Reply, or nil if it is one. The API's "refusal" is its
 // filter, not the model's own words.
 func (a *answer) problem() error {
+	if err := adapter.CheckCalls(a.calls); err != nil {
+		return err
+	}
 	if a.stop == sdk.StopReasonRefusal {
 		return adapter.Filtered(a.detail)
 	}
@@ -242,7 +243,12 @@ func (a *answer) finalUsage() *chat.Usage {
 
 // arguments returns the arguments of a tool call. If a server sends them with the start of the block
 // and in chunks, the chunks count.
-func (b *pending) arguments() string { return cmp.Or(b.args.String(), b.input) }
+func (b *pending) arguments() string {
+	if args := b.args.String(); strings.TrimSpace(args) != "" {
+		return args
+	}
+	return b.input
+}
 
 // toolBlock returns the block of a tool that the API calls itself, with the arguments received in
 // chunks.

@@ -1,6 +1,7 @@
 package google
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -21,7 +22,7 @@ type answer struct {
 	text, reasoning strings.Builder
 	signature       []byte
 	calls           []chat.ToolCall
-	usage           *chat.Usage
+	counts          *genai.GenerateContentResponseUsageMetadata
 	model, id       string
 	finish          genai.FinishReason
 	detail          string
@@ -35,12 +36,7 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 		a.model, a.id = chunk.ModelVersion, chunk.ResponseID
 	}
 	if u := chunk.UsageMetadata; u != nil {
-		a.usage = adapter.LaterUsage(a.usage, chat.Usage{
-			InputTokens:     int64(u.PromptTokenCount) + int64(u.ToolUsePromptTokenCount),
-			OutputTokens:    int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
-			CachedTokens:    int64(u.CachedContentTokenCount),
-			ReasoningTokens: int64(u.ThoughtsTokenCount),
-		})
+		a.addUsage(*u)
 	}
 	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" {
 		a.blocked = strings.TrimSpace(string(f.BlockReason) + " " + f.BlockReasonMessage)
@@ -66,6 +62,32 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 	}
 }
 
+// addUsage adds a report of usage. As with adapter.LaterUsage, a missing count keeps the earlier one.
+func (a *answer) addUsage(u genai.GenerateContentResponseUsageMetadata) {
+	if c := a.counts; c != nil {
+		u.PromptTokenCount = cmp.Or(u.PromptTokenCount, c.PromptTokenCount)
+		u.ToolUsePromptTokenCount = cmp.Or(u.ToolUsePromptTokenCount, c.ToolUsePromptTokenCount)
+		u.CandidatesTokenCount = cmp.Or(u.CandidatesTokenCount, c.CandidatesTokenCount)
+		u.CachedContentTokenCount = cmp.Or(u.CachedContentTokenCount, c.CachedContentTokenCount)
+		u.ThoughtsTokenCount = cmp.Or(u.ThoughtsTokenCount, c.ThoughtsTokenCount)
+	}
+	a.counts = &u
+}
+
+// usage counts thoughts as output, as chat.Usage requires.
+func (a *answer) usage() *chat.Usage {
+	u := a.counts
+	if u == nil {
+		return nil
+	}
+	return &chat.Usage{
+		InputTokens:     int64(u.PromptTokenCount) + int64(u.ToolUsePromptTokenCount),
+		OutputTokens:    int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
+		CachedTokens:    int64(u.CachedContentTokenCount),
+		ReasoningTokens: int64(u.ThoughtsTokenCount),
+	}
+}
+
 // cite appends the list of cited sources to the text.
 func (a *answer) cite(onDelta func(model.Delta)) {
 	if text := a.sources.Text(); text != "" {
@@ -76,6 +98,7 @@ func (a *answer) cite(onDelta func(model.Delta)) {
 
 func (a *answer) addPart(p *genai.Part, onDelta func(model.Delta)) {
 	switch {
+	case p == nil:
 	case p.FunctionCall != nil:
 		a.addCall(p, onDelta)
 	case p.Thought:
@@ -105,6 +128,9 @@ func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 		return
 	}
 	i := len(a.calls)
+	if adapter.CheckCalls(i) != nil {
+		return
+	}
 	call := chat.ToolCall{ID: adapter.UniqueID(a.calls, p.FunctionCall.ID, a.turn), Name: p.FunctionCall.Name,
 		Arguments: args, Extra: extraOf(p.ThoughtSignature)}
 	a.calls = append(a.calls, call)
@@ -114,6 +140,9 @@ func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 
 // problem returns the reason why a is not a Reply, or nil if it is one.
 func (a *answer) problem() error {
+	if err := adapter.CheckCalls(len(a.calls)); err != nil {
+		return err
+	}
 	if a.blocked != "" {
 		return adapter.Filtered(a.blocked)
 	}
@@ -139,14 +168,14 @@ func (a *answer) finalUsage() *chat.Usage {
 	if a.finish == "" && a.blocked == "" {
 		return nil
 	}
-	return a.usage
+	return a.usage()
 }
 
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
 		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(a.text.String()), ToolCalls: a.calls},
 		Reasoning:  a.reasoning.String(),
-		Usage:      a.usage,
+		Usage:      a.usage(),
 		StopReason: model.StopEnd,
 		Model:      a.model,
 		ID:         a.id,

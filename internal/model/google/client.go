@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"runtime"
 	"time"
 
 	"google.golang.org/genai"
@@ -71,7 +72,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 }
 
 // call makes one request.
-func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, err error) {
+func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, failed error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}
@@ -85,8 +86,12 @@ func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model
 	defer cancel()
 
 	defer func() {
-		if v := recover(); v != nil { // the SDK panics on null in place of an object
-			err = x.Failure(ctx, fmt.Errorf("%v", v), nil, c.key)
+		if v := recover(); v != nil {
+			err := fmt.Errorf("%v", v)
+			if _, ok := v.(runtime.Error); ok { // of the SDK
+				err = errors.New("it has null in place of an object")
+			}
+			failed = x.Failure(ctx, err, nil, c.key)
 		}
 	}()
 

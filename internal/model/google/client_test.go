@@ -263,9 +263,8 @@ func TestFinishReasons(t *testing.T) {
 		"other": {`{"candidates":[{"finishReason":"OTHER"}]}`, model.KindServer, "OTHER"},
 		"error inside": {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`,
 			model.KindRateLimit, "quota of [secret]"},
-		"null candidate": {`{"candidates":[null]}`, model.KindServer, "the answer cannot be read"},
-		"null part": {`{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, model.KindServer,
-			"the answer cannot be read"},
+		"null candidate": {`{"candidates":[null]}`, model.KindServer,
+			"the answer cannot be read: it has null in place of an object"},
 		"no candidate": {`{"usageMetadata":{}}`, model.KindNetwork, "ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {

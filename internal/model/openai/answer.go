@@ -25,9 +25,11 @@ type answer struct {
 	dialect
 	text, reasoning, refusal strings.Builder
 	calls                    []*pendingCall
-	usage                    *chat.Usage
-	model, id                string
-	finish                   string
+	// counts is the usage in the terms of the API, total its sum as reported.
+	counts    *chat.Usage
+	total     int64
+	model, id string
+	finish    string
 	// failed is a failure reported inside of a choice, and apart one that may be reported instead
 	// of choices.
 	failed, apart   error
@@ -153,8 +155,8 @@ func (a *answer) cite(onDelta func(model.Delta)) {
 // problem returns the reason why a is not a Reply, or nil if it is one. A response is complete if
 // it says so, with a finish reason or the end mark.
 func (a *answer) problem(contentType string) error {
-	if a.failed != nil {
-		return a.failed
+	if err := cmp.Or(a.failed, adapter.CheckCalls(len(a.calls))); err != nil {
+		return err
 	}
 	if _, err := adapter.Stop(a.finish, a.refusal.String()); err != nil {
 		return err
@@ -180,14 +182,14 @@ func (a *answer) finalUsage() *chat.Usage {
 	if a.finish == "" && !a.done {
 		return nil // some servers send running totals
 	}
-	return a.usage
+	return a.usage()
 }
 
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
 		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(a.text.String())},
 		Reasoning:  a.reasoning.String(),
-		Usage:      a.usage,
+		Usage:      a.usage(),
 		StopReason: model.StopEnd,
 		Model:      a.model,
 		ID:         a.id,

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
 // pendingCall is a tool call that may still receive chunks.
@@ -56,6 +57,9 @@ func (c *pendingCall) arguments() string {
 
 // addCall processes a chunk of a tool call.
 func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
+	if adapter.CheckCalls(len(a.calls)) != nil {
+		return
+	}
 	args := piece.Function.Arguments
 	at := a.callOf(piece)
 	if at < 0 {

@@ -165,6 +165,9 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 			return fmt.Errorf("event of the stream: %w", err)
 		}
 		a.add(parsed, onDelta)
+		if err := adapter.CheckCalls(len(a.calls)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

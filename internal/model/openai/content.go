@@ -113,12 +113,20 @@ func (a *answer) addUsage(u sdk.CompletionUsage) {
 			got.CachedTokens = n
 		}
 	}
-	// xAI does not count thoughts as output.
-	if thoughts := got.ReasoningTokens; thoughts > 0 &&
-		u.TotalTokens == chat.AddTokens(chat.AddTokens(got.InputTokens, got.OutputTokens), thoughts) {
-		got.OutputTokens = chat.AddTokens(got.OutputTokens, thoughts)
+	a.counts, a.total = adapter.LaterUsage(a.counts, got), cmp.Or(u.TotalTokens, a.total)
+}
+
+// usage counts thoughts as output, as chat.Usage requires; xAI does not.
+func (a *answer) usage() *chat.Usage {
+	if a.counts == nil {
+		return nil
 	}
-	a.usage = adapter.LaterUsage(a.usage, got)
+	u := *a.counts
+	if thoughts := u.ReasoningTokens; thoughts > 0 &&
+		a.total == chat.AddTokens(chat.AddTokens(u.InputTokens, u.OutputTokens), thoughts) {
+		u.OutputTokens = chat.AddTokens(u.OutputTokens, thoughts)
+	}
+	return &u
 }
 
 // addGroq processes the field in which Groq sends the usage of a stream, and the reason why it

@@ -111,3 +111,42 @@ func resultOf(t *testing.T, name string, c model.Client, req model.Request) stri
 	}
 	return b.String()
 }
+
+// TestManyCalls checks that a reply with more tool calls than the limit fails in each protocol,
+// however they are divided into events, and that one at the limit does not.
+func TestManyCalls(t *testing.T) {
+	t.Parallel()
+	const start = `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}`
+	for name, tc := range map[string]struct{ protocol, begin, call, between, end string }{
+		"openai": {"openai", "", `data: {"choices":[{"delta":{"tool_calls":[{"id":"N","function":{"name":"f"}}]}}]}`,
+			"\n\n", "\n\ndata: [DONE]\n\n"},
+		"openai, one event": {"openai", `data: {"choices":[{"delta":{"tool_calls":[`,
+			`{"id":"N","function":{"name":"f"}}`, ",", "]}}]}\n\ndata: [DONE]\n\n"},
+		"openai, one value": {"openai", `{"choices":[{"message":{"tool_calls":[`, `{"id":"a","function":{"name":"f"}}`,
+			",", "]}}]}"},
+		"anthropic": {"anthropic", "", start, "\n\n", "\n\ndata: " +
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{}}` +
+			"\n\ndata: {\"type\":\"message_stop\"}\n\n"},
+		"google": {"google", `data: {"candidates":[{"finishReason":"STOP","content":{"parts":[`,
+			`{"functionCall":{"name":"f"}}`, ",", "]}}]}\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, n := range []int{1000, 1001, 20_000} {
+				calls := make([]string, n)
+				for i := range calls {
+					calls[i] = strings.ReplaceAll(tc.call, "N", strconv.Itoa(i))
+				}
+				body := tc.begin + strings.Join(calls, tc.between) + tc.end
+				reply, err := adapterFor(t, tc.protocol, 200, nil, body).Call(t.Context(), hello, nil)
+				if n <= 1000 {
+					if err != nil || len(reply.Message.ToolCalls) != n {
+						t.Errorf("%d calls: got %d, %v", n, len(reply.Message.ToolCalls), err)
+					}
+				} else if err == nil || !strings.Contains(err.Error(), "limit of 1000 tool calls") {
+					t.Errorf("%d calls: got %v; want an error that names the limit", n, err)
+				}
+			}
+		})
+	}
+}
