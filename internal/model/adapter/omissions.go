@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,16 +25,19 @@ type Omissions struct {
 }
 
 // Call makes a call without the parameters of req.Omit and those that the server has refused. If it
-// refuses another one, the call is made again without that one, at most once for each. The reply to
-// the first call that succeeds without a parameter has a warning.
-func (o *Omissions) Call(req model.Request, call func(model.Request) (model.Reply, error)) (model.Reply, error) {
+// refuses another one before it answers, the call is made again without that one, at most once for
+// each. The reply to the first call that succeeds without a parameter has a warning.
+func (o *Omissions) Call(ctx context.Context, req model.Request, onDelta func(model.Delta),
+	call func(context.Context, model.Request, func(model.Delta)) (model.Reply, error)) (model.Reply, error) {
 	o.mu.Lock()
 	req.Omit = slices.Concat(req.Omit, o.refused[req.Model])
 	o.mu.Unlock()
 	var found, reasons []string
 	for {
-		reply, err := call(without(req))
-		name := o.refusal(req, err)
+		watched, begun := watch(onDelta)
+		reply, err := call(ctx, without(req), watched)
+		failed := refusal(err, *begun)
+		name := o.refusedIn(req, failed)
 		if name == "" {
 			if err == nil && o.add(req.Model, found) {
 				reply.Warning = fmt.Sprintf("the server refused %s, which is left out of calls to this model; "+
@@ -43,7 +47,7 @@ func (o *Omissions) Call(req model.Request, call func(model.Request) (model.Repl
 			return reply, err
 		}
 		req.Omit, found = append(slices.Clip(req.Omit), name), append(found, name)
-		if reason := errorText(err); !slices.Contains(reasons, reason) {
+		if reason := failed.Message; !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 		if req.IdempotencyKey != "" { // the refusal may be stored under the former key
@@ -68,14 +72,32 @@ func (o *Omissions) add(name string, found []string) (isNew bool) {
 	return isNew
 }
 
-func errorText(err error) string {
-	failed, _ := errors.AsType[*model.Error](err)
-	return failed.Message
+// watch returns a function that calls onDelta, which may be nil, and a variable that is true once the
+// function was called with content.
+func watch(onDelta func(model.Delta)) (watched func(model.Delta), begun *bool) {
+	begun = new(bool)
+	return func(d model.Delta) {
+		if !d.IsEmpty() {
+			*begun = true
+		}
+		if onDelta != nil {
+			onDelta(d)
+		}
+	}, begun
+}
+
+// refusal returns the error of a request that the server refused before it answered, or nil. A call
+// that sent content, or that counts, is not made again.
+func refusal(err error, begun bool) *model.Error {
+	if failed, ok := errors.AsType[*model.Error](err); ok && !begun && failed.Usage == nil {
+		return failed
+	}
+	return nil
 }
 
 // words matches a word of any of the forms.
 func words(forms ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^a-z0-9_])(?:` + strings.Join(forms, "|") + `)(?:$|[^a-z0-9_])`)
+	return regexp.MustCompile(`(?:^|[^a-z0-9_-])(?:` + strings.Join(forms, "|") + `)(?:$|[^a-z0-9_-])`)
 }
 
 // parameters are the ways in which servers name a parameter, in lower case.
@@ -90,40 +112,88 @@ var parameters = map[string]*regexp.Regexp{
 	"response_format": words(`response[_ ]format(?:\.[a-z_.]+)?`, `json_schema`, `structured outputs?`, `json mode`,
 		`output_config(?:\.format[a-z_.]*|:)`, `output[_ ]format`, `response_?json_?schema`, `response_?schema`,
 		`response[_ ]?mime[_ ]?type`),
-	"stop":            words(`stop`, `stop[_ ]?sequences`),
-	"stream":          words("[`'\"(]stream[`'\")]", `to stream this model`, `streaming`),
+	"stop": words("[`'\"(]stop[`'\")]", `stop[_ ]?sequences?`, `stop(?::| is| parameter| argument| field)`,
+		`(?:model|parameter|argument|supplied|field|name):? stop`),
+	"stream": words("[`'\"(]stream[`'\")]", `to stream this model`, `support streaming`,
+		`streaming(?: is| are| mode is| responses are| not)`),
 	"stream_options":  words(`stream[_ ]options(?:\.[a-z_]+)?`, `include_usage`),
 	"temperature":     words(`temperature`),
 	"thinking_budget": words(`thinking[_ ]?budget`, `thinking(?:\.[a-z_.]+)?`, `thinking_?config`),
 	"top_p":           words(`top[_-]?p`),
 }
 
-// refuses matches what servers say of a parameter that they do not accept at all, or not with this
-// value. What they say of a value out of its range is not among it.
-var refuses = regexp.MustCompile(`not (?:yet |currently )?(?:supported|implemented|permitted|allowed|available|` +
-	`enabled|accepted|compatible)|unsupported|incompatible|unavailable|unrecogni[sz]ed|deprecated|no longer supported|` +
-	`(?:does|do)(?: not|n't) (?:currently |yet )?(?:support|accept)|isn't supported|unknown (?:parameter|field|name|` +
-	`argument|key|property)|unexpected (?:keyword|parameter|field|argument|property)|extra (?:inputs|fields|` +
-	`parameters)|only [^.;:]{1,40} (?:is|are) (?:allowed|supported)|may only be set|cannot (?:both )?be (?:combined|specified|used)|` +
-	`must be one of|input should be '|must be verified`)
+// Words of servers in a clause about a parameter, in lower case.
+var (
+	// refuses matches what servers say of a parameter that they do not accept at all, or not with
+	// this value.
+	refuses = regexp.MustCompile(`not (?:yet |currently )?(?:supported|implemented|permitted|allowed|available|` +
+		`enabled|accepted|compatible)|unsupported|incompatible|unavailable|deprecated|no longer supported|` +
+		`(?:does|do)(?: not|n't) (?:currently |yet )?(?:support|accept)|isn't supported|` +
+		`only [^.;:]{1,40} (?:is|are) (?:allowed|supported)|may only be set|` +
+		`cannot (?:both )?be (?:combined|specified|used)|must be verified|` + unknown.String())
+	// unknown matches what they say of a parameter that they do not know.
+	unknown = regexp.MustCompile(`unsupported parameter|unrecogni[sz]ed|extra (?:inputs|fields|parameters)|` +
+		`unknown (?:parameter|field|name|argument|key|property)|` +
+		`unexpected (?:keyword|parameter|field|argument|property)`)
+	// choices matches what they say behind the name of a parameter of which they know other values.
+	choices = regexp.MustCompile(`must be one of|input should be '`)
+	// bounds matches what they say of a value out of its range, which is no refusal.
+	bounds = regexp.MustCompile(`(?:greater|larger|higher|lower|less|smaller|more|fewer|longer|shorter) than|` +
+		`at (?:most|least)|up to|exceed|maximum|minimum|too (?:large|small|high|low|big|long|many)|out of range|` +
+		`between|above|below|_tokens\W{1,3}(?:of )?\d`)
 
-// refusal returns the parameter of a request that the server refused, or "" if the call did not fail
-// so. A schema that is wrong is not a parameter that is refused.
-func (o *Omissions) refusal(req model.Request, err error) string {
-	failed, ok := errors.AsType[*model.Error](err)
-	if !ok || failed.Kind != model.KindInvalidRequest &&
+	clauseEnd = regexp.MustCompile(`[;.!?]\s+|\n`)
+	// paramEnd matches the name that ErrorObject adds to a message.
+	paramEnd = regexp.MustCompile(` \([a-z0-9_.[\]]+\)$`)
+)
+
+// refusedIn returns the parameter of a request that the server refused, or "" if the call did not
+// fail so. The refusal and the name must be in one clause. A schema that is wrong is not a parameter
+// that is refused.
+func (o *Omissions) refusedIn(req model.Request, failed *model.Error) string {
+	if failed == nil || failed.Kind != model.KindInvalidRequest &&
 		failed.Status != http.StatusInternalServerError && failed.Status != http.StatusNotImplemented {
 		return ""
 	}
 	text := strings.ToLower(failed.Message)
-	if !refuses.MatchString(text) || strings.Contains(text, "invalid schema") {
+	if strings.Contains(text, "invalid schema") {
 		return ""
 	}
-	first, name := len(text), ""
-	for _, p := range slices.Sorted(maps.Keys(parameters)) {
-		if at := parameters[p].FindStringIndex(text); at != nil && at[0] < first && o.has(req, p) {
-			first, name = at[0], p
+	param := paramEnd.FindString(text)
+	for _, clause := range clauseEnd.Split(strings.TrimSuffix(text, param), -1) {
+		if name := o.refusedBy(req, clause+param, text); name != "" {
+			return name
 		}
+	}
+	return ""
+}
+
+// refusedBy is refusedIn for one clause of a text.
+func (o *Omissions) refusedBy(req model.Request, clause, text string) string {
+	if bounds.MatchString(clause) {
+		return ""
+	}
+	end := len(clause) // of the part in which the name must begin
+	if !refuses.MatchString(clause) {
+		at := choices.FindStringIndex(clause)
+		if at == nil {
+			return ""
+		}
+		end = at[0]
+	}
+	name := ""
+	for _, p := range slices.Sorted(maps.Keys(parameters)) {
+		at := parameters[p].FindStringIndex(clause)
+		if at == nil || at[0] >= end || !o.has(req, p) {
+			continue
+		}
+		// A limit that is sent under a name that the server ignores is none.
+		other := map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[p]
+		if other != "" && (bounds.MatchString(text) ||
+			!unknown.MatchString(clause) && !parameters[other].MatchString(text)) {
+			continue
+		}
+		end, name = at[0], p
 	}
 	return name
 }

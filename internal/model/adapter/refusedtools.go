@@ -2,7 +2,7 @@ package adapter
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,21 +15,25 @@ import (
 )
 
 // WithoutRefusedTools returns a client that leaves out the tools whose definitions the server
-// refuses. If the server names one, the call is made again without it, and later calls do not offer
-// it to that model. The first reply in a conversation without the tool has a warning.
+// refuses. If the server names one before it answers, the call is made again without it, and later
+// calls do not offer it to that model. The first reply in a conversation without the tool has a warning.
 func WithoutRefusedTools(c model.Client) model.Client {
-	return &withoutTools{client: c, refused: map[string]string{}}
+	return &withoutTools{client: c, refused: map[[sha256.Size]byte]string{}}
 }
 
 type withoutTools struct {
 	client model.Client
 
 	mu      sync.Mutex
-	refused map[string]string // reasons, by toolKey
+	refused map[[sha256.Size]byte]string // reasons, by toolKey; at most maxRefused
 }
 
-func toolKey(name string, d chat.ToolDef) string {
-	return name + "\x00" + d.Name + "\x00" + d.Description + "\x00" + string(d.Parameters)
+// maxRefused is the maximum number of refused tools that are remembered. After it, all are forgotten,
+// and refused once more.
+const maxRefused = 1000
+
+func toolKey(name string, d chat.ToolDef) [sha256.Size]byte {
+	return sha256.Sum256([]byte(name + "\x00" + d.Name + "\x00" + d.Description + "\x00" + string(d.Parameters)))
 }
 
 // Call implements model.Client.
@@ -42,15 +46,17 @@ func (w *withoutTools) Call(ctx context.Context, req model.Request, onDelta func
 		if again > 0 && key != "" { // the refusal may be stored under the former key
 			req.IdempotencyKey = fmt.Sprintf("%s/tools/%d", key, again)
 		}
-		reply, err := w.client.Call(ctx, req, onDelta)
-		names := refusedTools(req.Tools, err)
-		if len(names) == 0 {
+		watched, begun := watch(onDelta)
+		reply, err := w.client.Call(ctx, req, watched)
+		failed := refusal(err, *begun)
+		names := refusedTools(req.Tools, failed)
+		if len(names) == 0 || again == len(all) { // more refusals only if one was forgotten
 			if err == nil && len(left) > 0 && (begins || again > 0) {
 				reply.Warning = strings.TrimPrefix(reply.Warning+"; "+strings.Join(left, "; "), "; ")
 			}
 			return reply, err
 		}
-		w.refuse(req.Model, req.Tools, names, err)
+		w.refuse(req.Model, req.Tools, names, failed.Message)
 	}
 }
 
@@ -64,8 +70,8 @@ func (w *withoutTools) offered(name string, tools []chat.ToolDef) (out []chat.To
 	}
 	for _, d := range tools {
 		if why, ok := w.refused[toolKey(name, d)]; ok {
-			left = append(left, fmt.Sprintf("the tool %q was not offered, because the server refuses its definition: %s",
-				d.Name, why))
+			left = append(left, fmt.Sprintf("the tool %q was not offered, because the server refuses its "+
+				"definition: %s", d.Name, why))
 			continue
 		}
 		out = append(out, d)
@@ -73,13 +79,15 @@ func (w *withoutTools) offered(name string, tools []chat.ToolDef) (out []chat.To
 	return out, left
 }
 
-func (w *withoutTools) refuse(name string, tools []chat.ToolDef, names []string, err error) {
-	failed, _ := errors.AsType[*model.Error](err)
+func (w *withoutTools) refuse(name string, tools []chat.ToolDef, names []string, reason string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range tools {
 		if slices.Contains(names, d.Name) {
-			w.refused[toolKey(name, d)] = failed.Message
+			if len(w.refused) >= maxRefused {
+				clear(w.refused)
+			}
+			w.refused[toolKey(name, d)] = reason
 		}
 	}
 }
@@ -92,10 +100,9 @@ var (
 		"['\"`]?([a-zA-Z0-9_-]+)")
 )
 
-// refusedTools returns the names of the tools whose definitions are the reason of err.
-func refusedTools(tools []chat.ToolDef, err error) []string {
-	failed, ok := errors.AsType[*model.Error](err)
-	if !ok || failed.Kind != model.KindInvalidRequest {
+// refusedTools returns the names of the tools whose definitions are the reason of a failure.
+func refusedTools(tools []chat.ToolDef, failed *model.Error) []string {
+	if failed == nil || failed.Kind != model.KindInvalidRequest {
 		return nil
 	}
 	var names []string

@@ -71,14 +71,11 @@ func (cfg Config) host() string {
 
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	return c.omissions.Call(req, func(req model.Request) (model.Reply, error) { return c.call(ctx, req, onDelta) })
+	return c.omissions.Call(ctx, req, onDelta, c.call)
 }
 
 // call makes one request.
 func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	if onDelta == nil {
-		onDelta = func(model.Delta) {}
-	}
 	if req.Search {
 		if err := model.CanSearch(model.ProtocolAnthropic, c.cfg.Own, req); err != nil {
 			return model.Reply{}, err

@@ -62,14 +62,11 @@ func New(cfg Config) (*Client, error) {
 
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	return c.omissions.Call(req, func(req model.Request) (model.Reply, error) { return c.call(ctx, req, onDelta) })
+	return c.omissions.Call(ctx, req, onDelta, c.call)
 }
 
 // call makes one request.
 func (c *Client) call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	if onDelta == nil {
-		onDelta = func(model.Delta) {}
-	}
 	if req.Search {
 		if err := model.CanSearch(model.ProtocolOpenAI, c.cfg.Own, req); err != nil {
 			return model.Reply{}, err
