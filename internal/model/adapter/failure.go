@@ -294,6 +294,9 @@ func ErrorObject(raw json.RawMessage) (message, code string) { return errorObjec
 // maxErrors is the maximum depth to which nested errors are examined.
 const maxErrors = 6
 
+// maxItems is the maximum number of errors in a list that are examined.
+const maxItems = 20
+
 func errorObject(raw json.RawMessage, depth int) (message, code string) {
 	if depth == 0 {
 		return "", ""
@@ -310,7 +313,7 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		var messages []string
-		for _, item := range list {
+		for _, item := range list[:min(len(list), maxItems)] {
 			m, c := errorObject(item, depth-1)
 			if code = cmp.Or(code, c); m != "" && !slices.Contains(messages, m) {
 				messages = append(messages, m)

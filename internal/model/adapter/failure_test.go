@@ -1,6 +1,8 @@
 package adapter_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/model"
@@ -50,5 +52,18 @@ func TestFromStatus_ErrorCodes(t *testing.T) {
 		[]byte(`{"error":{"message":"\"5 per day\" is no amount","code":"invalid_value"}}`)); e.Kind !=
 		model.KindInvalidRequest {
 		t.Errorf("a message that speaks of a day is %s", e.Kind)
+	}
+}
+
+// TestErrorObject_LongList checks that of a list of errors, the first ones are read.
+func TestErrorObject_LongList(t *testing.T) {
+	t.Parallel()
+	var items strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&items, `{"message":"error %d"},`, i)
+	}
+	message, code := adapter.ErrorObject([]byte(`{"errors":[` + items.String() + `{"code":"insufficient_quota"}]}`))
+	if !strings.HasPrefix(message, "error 0; error 1; ") || len(message) > 1000 || code != "" {
+		t.Errorf("got %d bytes, %.100q, %q", len(message), message, code)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -79,8 +78,7 @@ func (f *flattener) flat(schema any) map[string]any {
 			}
 			p := f.flat(part)
 			for name, value := range p["properties"].(map[string]any) {
-				same := func(x any) bool { return reflect.DeepEqual(x, value) }
-				if _, ok := properties[name]; !ok && !slices.ContainsFunc(found[name], same) {
+				if _, ok := properties[name]; !ok {
 					found[name] = append(found[name], value)
 				}
 			}
@@ -88,11 +86,15 @@ func (f *flattener) flat(schema any) map[string]any {
 			if i == 0 {
 				common = names
 			}
-			common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
+			has := map[string]bool{}
+			for _, name := range names {
+				has[name] = true
+			}
+			common = slices.DeleteFunc(common, func(name string) bool { return !has[name] })
 		}
 		for name, values := range found {
 			properties[name] = values[0]
-			if len(values) > 1 {
+			if values = unique(values); len(values) > 1 {
 				properties[name] = map[string]any{"anyOf": values}
 			}
 		}
@@ -278,8 +280,10 @@ func anys(names []string) []any {
 // unique returns a list without repetitions.
 func unique(values []any) []any {
 	var out []any
+	seen := map[string]bool{}
 	for _, x := range values {
-		if !slices.ContainsFunc(out, func(y any) bool { return reflect.DeepEqual(x, y) }) {
+		if key, err := json.Marshal(x); err == nil && !seen[string(key)] { // it was decoded from JSON
+			seen[string(key)] = true
 			out = append(out, x)
 		}
 	}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -106,11 +107,23 @@ func TestToolSchema(t *testing.T) {
 func TestToolSchema_Hostile(t *testing.T) {
 	t.Parallel()
 	refs := strings.Repeat(`{"$ref":"#"},`, 5000)
+	var numbers, names, same strings.Builder
+	for i := range 20_000 { // compared with each other, they would take minutes
+		fmt.Fprintf(&numbers, "%d,", i)
+		fmt.Fprintf(&names, `"n%d",`, i)
+	}
+	for i := range 900 {
+		fmt.Fprintf(&same, `{"properties":{"a":{"const":[%d%s]}}},`, i, strings.Repeat(",0", 500))
+	}
 	for _, in := range []string{
 		`{"allOf":[` + refs + `{}]}`, `{"anyOf":[` + refs + `{"oneOf":[` + refs + `{}]}]}`,
 		`{"properties":7,"required":{},"anyOf":{},"allOf":3,"$ref":[],"type":{},"items":[[]],"enum":1,"format":2}`,
 		`{"type":"object","properties":{"a":{"properties":[],"items":[],"type":[7],"required":[1],"enum":{},"anyOf":[],` +
 			`"exclusiveMinimum":true,"description":[]},"b":7,"c":null,"d":[]}}`,
+		`{"properties":{"a":{"enum":[` + numbers.String() + `0]}}}`,
+		`{"required":[` + names.String() + `"n0"],"anyOf":[{"required":[` + names.String() + `"n0"]},{"required":[` +
+			names.String() + `"n0"]}]}`,
+		`{"properties":{"a":{"required":[` + names.String() + `"n0"]}}}`, `{"anyOf":[` + same.String() + `{}]}`,
 		`{"$ref":"#/a/b"}`, `{"$ref":"#/%zz/~"}`, strings.Repeat(`{"items":`, 500) + "{}" + strings.Repeat("}", 500),
 	} {
 		got := ToolSchema(json.RawMessage(in))
