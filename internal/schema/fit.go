@@ -3,13 +3,15 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// maxFits is the maximum number of places that Fit compares with the schema.
+// maxFits is the maximum number of places that Fit compares with the schema. A value with more is
+// not changed.
 const maxFits = 1000
 
 // Fit returns value as the arguments of a call are read, and every violation that remains. A key
@@ -20,7 +22,7 @@ func (s *Schema) Fit(value json.RawMessage) (json.RawMessage, []Violation) {
 	if len(value) <= MaxValueBytes {
 		if v, problem := decode(value); problem == "" {
 			f := fitter{schema: s}
-			if v = f.fit(v, nil); f.changed {
+			if v = f.fit(v, nil); f.changed && f.checked <= maxFits {
 				value = encode(v, value)
 			}
 		}
@@ -38,7 +40,8 @@ type fitter struct {
 func (f *fitter) fit(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for name, x := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			x := v[name]
 			at := append(slices.Clip(path), name)
 			if allowed, known := f.allowed(x == nil, at); known && !slices.Contains(allowed, "null") {
 				delete(v, name)
@@ -66,7 +69,7 @@ func (f *fitter) fit(v any, path []string) any {
 
 // allowed is PathType if the place must be checked. Otherwise nothing is known.
 func (f *fitter) allowed(check bool, path []string) (types []string, known bool) {
-	if !check || f.checked == maxFits {
+	if !check || f.checked > maxFits {
 		return nil, false
 	}
 	f.checked++

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,25 @@ func TestSchema_Fit(t *testing.T) {
 				t.Errorf("got problem %q; want %q", problem, tc.problem)
 			}
 		})
+	}
+}
+
+// TestSchema_FitLimit checks that a value with more places than the limit is not changed at all, and
+// one with as many is changed everywhere.
+func TestSchema_FitLimit(t *testing.T) {
+	t.Parallel()
+	s, err := Compile(json.RawMessage(`{"type":"object","additionalProperties":{"type":"integer"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]bool{maxFits: true, maxFits + 1: false} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"k%d":null`, i)
+		}
+		value := "{" + b.String()[1:] + "}"
+		if got, _ := s.Fit(json.RawMessage(value)); (string(got) == "{}") != want || !want && string(got) != value {
+			t.Errorf("%d places: got %.60s of %d bytes; want it changed: %v", n, got, len(got), want)
+		}
 	}
 }
