@@ -43,6 +43,17 @@ func TestJSONIn(t *testing.T) {
 		{"thought", "<thought>1</thought>3", "3"},
 		{"Mistral", "[THINK]1[/THINK]3", "3"},
 		{"Seed", "<seed:think>1</seed:think>3", "3"},
+		{"a mark in the fenced answer alone", "Here:\n```json\n{\"html\":\"use </think> tags\"}\n```",
+			`{"html":"use </think> tags"}`},
+		{"a block before the end mark alone", "hm\n```\n1\n```\n</think>\nI cannot say", ""},
+		{"capitals", "<Think>1</THINK>3", "3"},
+		{"diamonds", "◁think▷1◁/think▷3", "3"},
+		{"the end diamond alone", "1◁/think▷3", "3"},
+		{"harmony with a constraint", "<|channel|>analysis<|message|>1<|end|><|start|>assistant<|channel|>final " +
+			"<|constrain|>json<|message|>{\"a\":3}<|return|>", `{"a":3}`},
+		{"harmony's final message alone", "<|channel|>final<|message|>3<|end|>", "3"},
+		{"harmony without a begin mark", "hm<|end|><|start|>assistant<|channel|>final<|message|>3", "3"},
+		{"harmony, analysis alone", "<|channel|>analysis<|message|>1<|end|>", ""},
 		{"harmony", "<|channel|>analysis<|message|>1<|end|><|start|>assistant<|channel|>final<|message|>3", "3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
