@@ -224,7 +224,8 @@ func KindOf(status int, code, message string) model.ErrorKind {
 	case slices.Contains(quotaCodes, code), containsAny(text, quotaTexts), status == http.StatusPaymentRequired,
 		turnedAway && (containsAny(text, longTexts) || zeroLimit.MatchString(text)):
 		return model.KindQuota
-	case slices.Contains(contextCodes, code), !turnedAway && containsAny(text, contextTexts), exceedsAlone(status, text):
+	case slices.Contains(contextCodes, code), !turnedAway && containsAny(text, contextTexts),
+		exceedsAlone(status, text):
 		return model.KindContextLength
 	}
 	switch code {
@@ -287,8 +288,8 @@ func details(body []byte) (message, code string) {
 	return message, code
 }
 
-// ErrorObject reads the value of an "error" key: an object, a list of these or a string. The code is
-// the most specific of its codes, including those of nested objects.
+// ErrorObject reads the value of an "error" key: an object, a list of these or a string. The code
+// is the most specific of its codes, including those of nested objects.
 func ErrorObject(raw json.RawMessage) (message, code string) { return errorObject(raw, maxErrors) }
 
 // maxErrors is the maximum depth to which nested errors are examined.

@@ -72,8 +72,8 @@ func (o *Omissions) add(name string, found []string) (isNew bool) {
 	return isNew
 }
 
-// watch returns a function that calls onDelta, which may be nil, and a variable that is true once the
-// function was called with content.
+// watch returns a function that calls onDelta, which may be nil, and a variable that is true once
+// the function was called with content.
 func watch(onDelta func(model.Delta)) (watched func(model.Delta), begun *bool) {
 	begun = new(bool)
 	return func(d model.Delta) {
@@ -148,8 +148,8 @@ var (
 )
 
 // refusedIn returns the parameter of a request that the server refused, or "" if the call did not
-// fail so. The refusal and the name must be in one clause. A schema that is wrong is not a parameter
-// that is refused.
+// fail so. The refusal and the name must be in one clause. A schema that is wrong is not a
+// parameter that is refused.
 func (o *Omissions) refusedIn(req model.Request, failed *model.Error) string {
 	if failed == nil || failed.Kind != model.KindInvalidRequest &&
 		failed.Status != http.StatusInternalServerError && failed.Status != http.StatusNotImplemented {
@@ -240,8 +240,8 @@ func option(path string) string {
 	return name
 }
 
-// without returns a request without the parameters of its Omit. Those that only an adapter knows are
-// left to it. Without response_format, the schema is part of the system prompt.
+// without returns a request without the parameters of its Omit. Those that only an adapter knows
+// are left to it. Without response_format, the schema is part of the system prompt.
 func without(req model.Request) model.Request {
 	p := &req.Params
 	if len(req.Omit) > 0 && len(p.ProviderOptions) > 0 {

@@ -16,7 +16,8 @@ import (
 
 // WithoutRefusedTools returns a client that leaves out the tools whose definitions the server
 // refuses. If the server names one before it answers, the call is made again without it, and later
-// calls do not offer it to that model. The first reply in a conversation without the tool has a warning.
+// calls do not offer it to that model. The first reply in a conversation without the tool has a
+// warning.
 func WithoutRefusedTools(c model.Client) model.Client {
 	return &withoutTools{client: c, refused: map[[sha256.Size]byte]string{}}
 }
@@ -28,8 +29,8 @@ type withoutTools struct {
 	refused map[[sha256.Size]byte]string // reasons, by toolKey; at most maxRefused
 }
 
-// maxRefused is the maximum number of refused tools that are remembered. After it, all are forgotten,
-// and refused once more.
+// maxRefused is the maximum number of refused tools that are remembered. Beyond it, all are
+// forgotten, and refused once more.
 const maxRefused = 1000
 
 func toolKey(name string, d chat.ToolDef) [sha256.Size]byte {
@@ -60,8 +61,8 @@ func (w *withoutTools) Call(ctx context.Context, req model.Request, onDelta func
 	}
 }
 
-// offered returns the tools that the server has not refused, and the reasons why the others are left
-// out.
+// offered returns the tools that the server has not refused, and the reasons why the others are
+// left out.
 func (w *withoutTools) offered(name string, tools []chat.ToolDef) (out []chat.ToolDef, left []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

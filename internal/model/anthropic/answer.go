@@ -241,8 +241,8 @@ func (a *answer) finalUsage() *chat.Usage {
 	return a.usage()
 }
 
-// arguments returns the arguments of a tool call. If a server sends them with the start of the block
-// and in chunks, the chunks count.
+// arguments returns the arguments of a tool call. If a server sends them with the start of the
+// block and in chunks, the chunks count, unless they are blank.
 func (b *pending) arguments() string {
 	if args := b.args.String(); strings.TrimSpace(args) != "" {
 		return args

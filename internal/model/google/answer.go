@@ -62,7 +62,8 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 	}
 }
 
-// addUsage adds a report of usage. As with adapter.LaterUsage, a missing count keeps the earlier one.
+// addUsage adds a report of usage. As with adapter.LaterUsage, a missing count keeps the earlier
+// one.
 func (a *answer) addUsage(u genai.GenerateContentResponseUsageMetadata) {
 	if c := a.counts; c != nil {
 		u.PromptTokenCount = cmp.Or(u.PromptTokenCount, c.PromptTokenCount)

@@ -51,7 +51,8 @@ var longReplies = map[string]func(n int) string{
 	},
 	"google/calls": func(n int) string {
 		return pieces(1, `{"candidates":[{"content":{"role":"model","parts":[`+
-			strings.Repeat(`{"functionCall":{"name":"f","args":{"a":"`+strings.Repeat("twenty bytes of text", 4)+`"}}},`, n/4)+
+			strings.Repeat(`{"functionCall":{"name":"f","args":{"a":"`+
+				strings.Repeat("twenty bytes of text", 4)+`"}}},`, n/4)+
 			`{"text":"."}]},"finishReason":"STOP"}]}`)
 	},
 }
