@@ -55,8 +55,8 @@ func TestSchema_Fit(t *testing.T) {
 	}
 }
 
-// TestSchema_FitLimit checks that a value with more places than the limit is not changed at all, and
-// one with as many is changed everywhere.
+// TestSchema_FitLimit checks that a value with more places than the limit is not changed at all,
+// and one with as many is changed everywhere.
 func TestSchema_FitLimit(t *testing.T) {
 	t.Parallel()
 	s, err := Compile(json.RawMessage(`{"type":"object","additionalProperties":{"type":"integer"}}`))

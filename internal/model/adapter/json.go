@@ -27,8 +27,8 @@ func Arguments(text string) json.RawMessage {
 	return Quote(text)
 }
 
-// ArgumentsObject returns the arguments as a provider accepts them in a conversation, which is as an
-// object: any other model output is put under the key "input".
+// ArgumentsObject returns the arguments as a provider accepts them in a conversation, which is as
+// an object: any other model output is put under the key "input".
 func ArgumentsObject(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}")

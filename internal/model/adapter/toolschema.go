@@ -16,11 +16,11 @@ var formats = []string{"date", "date-time", "duration", "email", "hostname", "ip
 
 var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// ToolSchema returns the parameters of a tool in a form that every provider accepts, and that accepts
-// at least the same arguments. At the top there is an object with properties: a $ref is followed, and
-// the alternatives of anyOf, oneOf and allOf are merged. Below, a list has items, an object has
-// properties, and keywords that are not valid in draft 2020-12 are removed or written in its form.
-// What the schema loses is still checked before a call.
+// ToolSchema returns the parameters of a tool in a form that every provider accepts, and that
+// accepts at least the same arguments. At the top there is an object with properties: a $ref is
+// followed, and the alternatives of anyOf, oneOf and allOf are merged. Below, a list has items, an
+// object has properties, and keywords that are not valid in draft 2020-12 are removed or written in
+// its form. What the schema loses is still checked before a call.
 func ToolSchema(raw json.RawMessage) map[string]any {
 	f := flattener{root: Object(raw)}
 	out := f.flat(f.root)

@@ -57,7 +57,8 @@ func New(cfg Config) (*Client, error) {
 	}
 	// Not sdk.NewClient, which reads the environment.
 	c := sdk.Client{Options: opts}
-	return &Client{cfg: cfg, post: c.Post, omissions: adapter.Omissions{Always: []string{streamField, streamOptions}}}, nil
+	always := []string{streamField, streamOptions}
+	return &Client{cfg: cfg, post: c.Post, omissions: adapter.Omissions{Always: always}}, nil
 }
 
 // Call implements model.Client.
