@@ -20,7 +20,7 @@ const (
 
 // Awake returns the service of a namespace if it is open, and nil otherwise. The service may be
 // used until ctx is done, which keeps it open; it does not count as a use of the namespace, so that
-// whoever only watches does not keep it from being idle.
+// watching alone does not keep it from being idle.
 func (s *Set) Awake(ctx context.Context, name string) *service.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -241,7 +241,7 @@ func (q *RetryRequest) checkRights(past []engine.Event, w *workflow.Workflow) er
 // past returns the events that the new run keeps, and how it is reopened if a limit ended the run.
 func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
 	h := readHistory(events)
-	h.anew = q.With != nil
+	h.restarts = q.With != nil
 	if q.From != "" {
 		past, ok := h.beforeStep(q.From)
 		if !ok {

@@ -21,9 +21,9 @@ type history struct {
 	owner map[int]int
 	// lastRetry maps steps to the position of their last attempt after the first.
 	lastRetry map[int]int
-	// anew means that a failed step that makes calls begins again as a whole, because its definition
-	// was replaced.
-	anew bool
+	// restarts means that a failed step that makes calls begins again as a whole, because its
+	// definition was replaced.
+	restarts bool
 }
 
 func readHistory(events []engine.Event) *history {
@@ -88,7 +88,7 @@ func (h *history) failureCauses(step int, keep bool) []int {
 	if h.expired(step) > 0 {
 		return append(out, step)
 	}
-	if keep && !h.anew && h.failureOf(step).Code == engine.CodeItemsFailed &&
+	if keep && !h.restarts && h.failureOf(step).Code == engine.CodeItemsFailed &&
 		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]engine.Data{}) }) {
 		return []int{step}
 	}
@@ -263,10 +263,10 @@ func (h *history) expired(step int) int {
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
 // again, or continues its child run, a question whose answer was to fail is asked again, a step
 // whose timeout passed continues with the calls that were in flight, and otherwise the step begins
-// again. If h.anew is set, each step that makes calls and had not succeeded begins again. It returns
+// again. If h.restarts is set, each step that makes calls and had not succeeded begins again. It returns
 // false if the step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
-	if h.anew && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
+	if h.restarts && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
 		at := h.failed[step]
 		edits[at] = h.again(step, at)
 		for i := at + 1; i < len(h.events); i++ {
@@ -290,7 +290,7 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 		cancelled := map[int]bool{step: true}
 		for i := from; i <= at; i++ {
 			cancelled[h.events[i].Step], edits[i] = true, nil
-			if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.anew &&
+			if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.restarts &&
 				engine.Calls(h.start(h.events[i].Step).Kind) {
 				edits[i] = h.again(step, i)
 			}
