@@ -525,7 +525,8 @@ func TestAnswer_StoredBeforeDeadline(t *testing.T) {
 		var maintaining sync.WaitGroup
 		defer maintaining.Wait()
 		defer stop()
-		maintaining.Go(func() { s.Maintain(ctx) }) // a server on the store, which cannot fire the deadlines of Go graphs
+		// a server on the store, which cannot fire the deadlines of Go graphs
+		maintaining.Go(func() { s.Maintain(ctx) })
 		time.Sleep(30 * time.Minute)
 		if err := answerOutside(t, s, "answered", "low"); err != nil {
 			t.Fatal(err)

@@ -77,8 +77,8 @@ type RunStep struct {
 	Input, Output json.RawMessage
 	// Err is why the step failed or was cancelled, as a *[RunError]; otherwise it is nil.
 	Err error
-	// Warnings describes unusual model replies in the step, such as an empty reply, one that was cut
-	// off or a refusal; nil means none.
+	// Warnings describes unusual model replies in the step, such as an empty reply, one that was
+	// cut off or a refusal; nil means none.
 	Warnings []string
 	// StopReason is why the last reply of the step's agent ended: stop, length (it was cut off at
 	// its limit), tool_calls or refusal; empty if there is none.
@@ -128,8 +128,8 @@ func runInfo(o project.Run) *RunInfo {
 	for _, s := range o.Steps {
 		step := RunStep{
 			Node: s.Node, Name: s.Name, Kind: s.Kind, Attempt: s.Attempt, Iteration: s.Iteration,
-			Status: string(s.Status), Input: s.Input,
-			Output: s.Output, Err: shownError(s.Error), Warnings: s.Warnings, StopReason: s.StopReason, Model: value(s.Model),
+			Status: string(s.Status), Input: s.Input, Output: s.Output, Err: shownError(s.Error),
+			Warnings: s.Warnings, StopReason: s.StopReason, Model: value(s.Model),
 			StartedAt: s.StartedAt,
 		}
 		if s.DurationMS != nil {

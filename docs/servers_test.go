@@ -18,7 +18,8 @@ import (
 var servers = map[string]string{
 	"anthropic": "Anthropic", "azure": "Azure OpenAI", "bedrock": "Amazon Bedrock", "cerebras": "Cerebras",
 	"cloudflare": "Cloudflare Workers AI", "cohere": "Cohere", "copilot": "GitHub Copilot",
-	"dashscope": "DashScope (Qwen)", "databricks": "Databricks", "deepseek": "DeepSeek", "fastapi": "servers in FastAPI",
+	"dashscope": "DashScope (Qwen)", "databricks": "Databricks", "deepseek": "DeepSeek",
+	"fastapi":   "servers in FastAPI",
 	"fireworks": "Fireworks", "gateway": "other gateways", "gemini": "Google", "githubmodels": "GitHub Models",
 	"google": "Google", "groq": "Groq", "huggingface": "Hugging Face", "litellm": "LiteLLM",
 	"llamacpp": "llama.cpp", "lmstudio": "LM Studio", "minimax": "MiniMax", "mistral": "Mistral",
@@ -48,8 +49,8 @@ const (
 var columns = []string{wholeAnswers, streams, toolCalls, structured, reasoning, usageCounts, failedAnswers,
 	refusedCalls, fullContext}
 
-// namesSource finds what the comment of an exchange says about its source: an address, an issue, a file of
-// a repository, or that there is none.
+// namesSource finds what the comment of an exchange says about its source: an address, an issue, a
+// file of a repository, or that there is none.
 var namesSource = regexp.MustCompile(`https://|RFC \d|[\w.-]+/[\w.-]+(#\d+| [\w./-]+)|public code|[Nn]o source`)
 
 // serverMatrix counts recorded exchanges, by server, protocol and column.
@@ -105,7 +106,8 @@ func (m serverMatrix) answers(t *testing.T, file, server string, a *txtar.Archiv
 		protocol, _, _ := strings.Cut(answer.Name, ".")
 		m.add(server, protocol, transfer(answer.Data))
 		for column, line := range map[string]string{
-			toolCalls: `\ncall `, structured: `\nvalue `, reasoning: `\nthoughts |, [1-9]\d* thoughts`, usageCounts: `\nusage `,
+			toolCalls: `\ncall `, structured: `\nvalue `, reasoning: `\nthoughts |, [1-9]\d* thoughts`,
+			usageCounts:   `\nusage `,
 			failedAnswers: `\nfailure |\nstop length`, fullContext: `\nfailure context_length_exceeded`,
 		} {
 			if regexp.MustCompile(line).MatchString(result) {

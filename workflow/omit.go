@@ -6,16 +6,16 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// OmitParameters returns the parameters that [Provider.Omit] may list, in order. They have the names
-// of Chat Completions in every protocol.
+// OmitParameters returns the parameters that [Provider.Omit] may list, in order. They have the
+// names of Chat Completions in every protocol.
 func OmitParameters() []string {
 	return []string{"frequency_penalty", "max_completion_tokens", "max_tokens", "parallel_tool_calls",
 		"presence_penalty", "reasoning_effort", "response_format", "stop", "stream", "stream_options", "temperature",
 		"thinking_budget", "top_p"}
 }
 
-// CheckOmit returns the problem of the first invalid item of [Provider.Omit], with a hint that may be
-// "". It returns -1 if there is none.
+// CheckOmit returns the problem of the first invalid item of [Provider.Omit], with a hint that may
+// be "". It returns -1 if there is none.
 func CheckOmit(omit []string) (item int, problem, hint string) {
 	for i, name := range omit {
 		switch {

@@ -294,7 +294,8 @@ func invalidNodes() []invalid {
 		{"bad rules", func(w *Workflow) {
 			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost",
 				Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
-			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google", Omit: []string{"stop", "top"}}}
+			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google", Omit: []string{"stop",
+				"top"}}}
 		}, []string{
 			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`,
 			`bad-json: the default input is not valid JSON`,

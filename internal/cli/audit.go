@@ -114,9 +114,9 @@ func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do fu
 	return errors.Join(a.recorded(ctx, log, r, do), closeLog())
 }
 
-// recorded calls do, which makes a change, and records it in the audit log as a local one: first the
-// intent, without which do is not called, then the outcome. If the outcome cannot be written, the
-// intent stays, with the outcome unknown. do may complete the target of the record.
+// recorded calls do, which makes a change, and records it in the audit log as a local one: first
+// the intent, without which do is not called, then the outcome. If the outcome cannot be written,
+// the intent stays, with the outcome unknown. do may complete the target of the record.
 func (a *app) recorded(ctx context.Context, log access.Log, r access.Record, do func(r *access.Record) error) error {
 	r.At, r.Channel, r.Actor = time.Now(), access.ChannelCLI, access.ActorLocal
 	var err error

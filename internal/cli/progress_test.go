@@ -75,10 +75,11 @@ func TestProgress_Handoff(t *testing.T) {
 		data []engine.Data
 		line string
 	}{
-		"missing":          {nil, "✓ w  0ms"},
-		"once":             {[]engine.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
-		"to one unknown":   {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
-		"a sub-agent":      {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")}, "✓ w  0ms"},
+		"missing":        {nil, "✓ w  0ms"},
+		"once":           {[]engine.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
+		"to one unknown": {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
+		"a sub-agent": {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")},
+			"✓ w  0ms"},
 		"and begins again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2}}, "✓ w  0ms"},
 		"and calls again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2, Call: "1.0.2"}},
 			"✓ w  0ms  answered by Back"},

@@ -149,8 +149,8 @@ var stepsExtensions = []rule{
 	}},
 	{name: "X-7 the answer to an approval in a parallel step is read behind it", test: func(t *testing.T) {
 		for _, block := range []string{"{id: p, type: parallel, steps: [%s, {id: b, type: set, values: {x: 1}}]}",
-			"{id: p, type: parallel, steps: [{id: b, type: set, values: {x: 1}}, {id: q, type: parallel, steps: [%s, {id: c, " +
-				"type: set, values: {x: 2}}]}]}"} {
+			"{id: p, type: parallel, steps: [{id: b, type: set, values: {x: 1}}, {id: q, type: parallel, " +
+				"steps: [%s, {id: c, type: set, values: {x: 2}}]}]}"} {
 			for decision, gate := range map[string]string{
 				"approve": "{id: g, type: approval}",
 				"reject":  "{id: g, type: approval, reject: [{id: n, type: set, values: {x: 3}}]}",
@@ -158,8 +158,10 @@ var stepsExtensions = []rule{
 				w, _ := withTools(t)
 				r := w.runs(steps("a", "- "+fmt.Sprintf(block, gate)+
 					"\n- {id: s, type: set, values: {d: \"{{ $steps.g.decision }}\"}}\n"+
-					"- {type: condition, condition: \"{{ $steps.g.decision == '"+decision+"' && $steps.g.note != '' }}\", "+
-					"\"true\": [{type: end, output: \"{{ $steps.s.output.d }}: {{ $steps.g.note }}\"}], \"false\": [{type: end}]}\n"),
+					"- {type: condition, condition: \"{{ $steps.g.decision == '"+decision+
+					"' && $steps.g.note != '' }}\", "+
+					"\"true\": [{type: end, output: \"{{ $steps.s.output.d }}: {{ $steps.g.note }}\"}], "+
+					"\"false\": [{type: end}]}\n"),
 					"go")
 				r.answers(map[string]string{"decision": decision, "note": "so it is"})
 				same(t, block, string(r.is(engine.StatusCompleted).Output), `"`+decision+`: so it is"`)

@@ -117,12 +117,13 @@ type Owners interface {
 
 // Maintainer is the work of a process that is not about a single run.
 type Maintainer interface {
-	// Maintain is the work of a long-lived process: it recovers interrupted runs of its kind, including
-	// those of hung owners, and fires the deadlines of paused runs, until ctx is done or the driver
-	// is closed (D15, D21). Errors are logged and the work is retried.
+	// Maintain is the work of a long-lived process: it recovers interrupted runs of its kind,
+	// including those of hung owners, and fires the deadlines of paused runs, until ctx is done or
+	// the driver is closed (D15, D21). Errors are logged and the work is retried.
 	Maintain(ctx context.Context)
-	// Work is Maintain for programs: it resumes the runs for which mine returns true, including those
-	// with answers that were left in the store. Runs that were interrupted here remain interrupted.
+	// Work is Maintain for programs: it resumes the runs for which mine returns true, including
+	// those with answers that were left in the store. Runs that were interrupted here remain
+	// interrupted.
 	Work(ctx context.Context, mine func(journal.Head) bool)
 	// TakeAnswers resumes the runs for which mine returns true whose answers were left in the store
 	// while no process drove them. It does not wait for them.

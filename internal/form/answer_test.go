@@ -12,8 +12,8 @@ func TestAnswer(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","required":["n","unit"],"properties":{"n":{"type":"integer","minimum":1},` +
 		`"unit":{"enum":["m","km"],"default":"m"},"many":{"type":"array","items":{"type":"integer","maximum":5}},` +
-		`"ok":{"type":"boolean"},"text":{"type":"string"},"day":{"type":"string","format":"date"},"to":{"type":"object",` +
-		`"properties":{"mail":{"type":"string","format":"email"}}}}}`
+		`"ok":{"type":"boolean"},"text":{"type":"string"},"day":{"type":"string","format":"date"},` +
+		`"to":{"type":"object","properties":{"mail":{"type":"string","format":"email"}}}}}`
 	for in, want := range map[string]string{
 		`{"n":3}`:                        `{"n":3,"unit":"m"}`,
 		`{"n":"3","unit":"km"}`:          `{"n":3,"unit":"km"}`,
@@ -25,7 +25,8 @@ func TestAnswer(t *testing.T) {
 		`{"n":"0","unit":"m"}`:           "/n must be at least 1",
 		`{"n":"0.5","many":["1","x"],"day":"soon"}`: `/many/1 must be a whole number, not a string; /n must be ` +
 			`a whole number, not a number; /day must be a date such as 2026-05-01`,
-		`{"n":"1","many":"7","ok":"1"}`:                       "/many/0 must be at most 5; /ok must be a boolean, not a number",
+		`{"n":"1","many":"7","ok":"1"}`: "/many/0 must be at most 5; " +
+			"/ok must be a boolean, not a number",
 		`{"n":"1","many":["1","2"],"ok":"true","text":"007"}`: `{"n":1,"many":[1,2],"ok":true,"text":"007","unit":"m"}`,
 		`{"n":1,"day":"soon"}`:                                "/day must be a date such as 2026-05-01",
 		`{"n":1,"to":{"mail":"somewhere"}}`:                   "/to/mail must be an email such as ann@example.com",

@@ -11,11 +11,12 @@ const MaxDelta = 6 << 10
 // Deltas forwards the live output of runs to other processes that watch them. It stores nothing:
 // output without a listener is lost. A store that cannot reach other processes forwards nothing.
 type Deltas interface {
-	// Listen calls heard with what other handles pass for a run, until stop is called: one call at a
-	// time, in the order of each sender. heard must return quickly and must not call the store.
+	// Listen calls heard with what other handles pass for a run, until stop is called: one call at
+	// a time, in the order of each sender. heard must return quickly and must not call the store.
 	Listen(run string, heard func(text string)) (stop func())
-	// HasListener reports whether another handle listens to a run, as far as this handle knows. It is
-	// called before each Pass and is cheap. It may return true for some time after the last stop.
+	// HasListener reports whether another handle listens to a run, as far as this handle knows. It
+	// is called before each Pass and is cheap. It may return true for some time after the last
+	// stop.
 	HasListener(run string) bool
 	// Pass sends text to the handles that listen to a run. text must be valid UTF-8 without NUL, of
 	// at most MaxDelta bytes. Pass does not block: if too much is waiting to be sent, text is

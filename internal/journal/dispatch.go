@@ -19,8 +19,8 @@ type Dispatch interface {
 	// those of an unusable store; on error, runs may have been claimed nevertheless.
 	ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
 	// Return releases a run as Release does, and records that none of its open calls has started
-	// since its last append: the next claim returns it with Head.NotStarted set. Errors: ErrNotFound,
-	// ErrFenced.
+	// since its last append: the next claim returns it with Head.NotStarted set. Errors:
+	// ErrNotFound, ErrFenced.
 	Return(ctx context.Context, run string, epoch uint64) error
 	// Move changes the place of a run; "" lets it continue anywhere. A run with a living owner
 	// stays with it. Errors: ErrNotFound and those of [CheckPlace].

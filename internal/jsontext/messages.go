@@ -18,8 +18,8 @@ type Filter struct {
 	// messages pass unchanged. m is valid until it returns. If size, the number of bytes of the
 	// message, is greater than Max, m is the [Outline] of the message.
 	Message func(m []byte, size int64) []byte
-	// Line receives each line that is not a message, without its line ending and truncated to 1 KiB;
-	// if nil, such lines are discarded.
+	// Line receives each line that is not a message, without its line ending and truncated to 1
+	// KiB; if nil, such lines are discarded.
 	Line func(string)
 }
 
@@ -242,9 +242,9 @@ func (c *messages) endLine() {
 
 // Outline is what remains of an object, or of an array of objects, that is too large to be kept:
 // the members of the object, or of each object of the array, without the contents of the objects
-// and arrays in them, such as {"id":1,"result":{}}. Long strings become empty. If there is too much,
-// members are left out, last those that identify a message, and then objects of the array. The zero
-// Outline is empty.
+// and arrays in them, such as {"id":1,"result":{}}. Long strings become empty. If there is too
+// much, members are left out, last those that identify a message, and then objects of the array.
+// The zero Outline is empty.
 type Outline struct {
 	text            []byte
 	depth, keep     int // open braces and brackets; how many may be open where text is kept
@@ -335,8 +335,8 @@ func (o *Outline) isFirst() bool {
 	return last == '{' || last == '['
 }
 
-// endPart processes the end of a member, or of an object of an array, and removes it if there is too
-// much.
+// endPart processes the end of a member, or of an object of an array, and removes it if there is
+// too much.
 func (o *Outline) endPart(depth int) {
 	size, most := len(o.text), maxOutlineText
 	part := bytes.TrimLeft(o.text[o.parts[depth]:], ", \t\r\n")

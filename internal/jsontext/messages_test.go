@@ -46,8 +46,10 @@ func TestMessages(t *testing.T) {
 		"line of a log": {"{ \"a\": [\n{\"level\":1}\n]}\n", "{ \"a\": [\n{\"level\":1}\n]}\n", nil},
 		"batch on lines": {"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n",
 			"[{\"id\":1},\n{\"id\":2,\"jsonrpc\":\"2.0\"}\n]\n", nil},
-		"large batch": {"[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`, 1500) +
-			"{}]\n{}\n", "[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`, 1500) +
+		"large batch": {"[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`,
+			1500) +
+			"{}]\n{}\n", "[" + strings.Repeat(`{"id":1,"jsonrpc":"2.0","method":"0123456789abcdef0123456789abcd"},`,
+			1500) +
 			"{}]\n{}\n", nil},
 		"many members": {"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n",
 			"{" + strings.Repeat(`"member":1,`, 8000) + "\"id\":1}\n{}\n", nil},
@@ -86,8 +88,8 @@ func TestMessages_Errors(t *testing.T) {
 	}
 }
 
-// TestMessages_Max checks that of a message that is too large only the outline is kept, and that the
-// messages around it pass.
+// TestMessages_Max checks that of a message that is too large only the outline is kept, and that
+// the messages around it pass.
 func TestMessages_Max(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(`x\"{`, 2000)
@@ -129,8 +131,8 @@ func TestMessages_Max(t *testing.T) {
 	}
 }
 
-// TestMessages_MaxOutline checks that an outline has a limited size and is JSON, and that members that
-// the protocol needs are in it, wherever they are.
+// TestMessages_MaxOutline checks that an outline has a limited size and is JSON, and that members
+// that the protocol needs are in it, wherever they are.
 func TestMessages_MaxOutline(t *testing.T) {
 	t.Parallel()
 	const n = 50_000

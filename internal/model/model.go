@@ -44,8 +44,8 @@ type Request struct {
 	// Scripts reply as usual.
 	Search bool
 	Params Params
-	// Omit lists parameters that must not be sent, by the names of workflow.OmitParameters. A Registry
-	// takes them from the provider's definition.
+	// Omit lists parameters that must not be sent, by the names of workflow.OmitParameters. A
+	// Registry takes them from the provider's definition.
 	Omit []string
 	// IdempotencyKey is sent in the header Idempotency-Key; if empty, the header is omitted.
 	IdempotencyKey string

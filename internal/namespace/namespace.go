@@ -31,17 +31,17 @@ type Config struct {
 	// Prepare is called for each opened service, including the default one, before any caller
 	// receives it. Nil means no preparation.
 	Prepare func(ctx context.Context, name string, s *service.Service)
-	// Maintain is called in its own goroutine for each opened service, including the default one, and
-	// must return when ctx is done. All namespaces are then opened without a request, on start and
-	// whenever a new one is found, so that their interrupted runs and schedules continue. If nil,
-	// services are not maintained.
+	// Maintain is called in its own goroutine for each opened service, including the default one,
+	// and must return when ctx is done. All namespaces are then opened without a request, on start
+	// and whenever a new one is found, so that their interrupted runs and schedules continue. If
+	// nil, services are not maintained.
 	Maintain func(ctx context.Context, name string, s *service.Service)
 	// Idle returns until when a namespace has no work: no run that is not over, no schedule that is
 	// due, no notification to send. A time that is not in the future means that it has some. A
-	// namespace in a file that has no work and was not used for IdleAfter is closed, with its files,
-	// until it is used or another process changes its store; at the returned time, and every hour,
-	// it is opened for its background work. Nil means that namespaces stay open. IdleAfter 0 means
-	// DefaultIdleAfter.
+	// namespace in a file that has no work and was not used for IdleAfter is closed, with its
+	// files, until it is used or another process changes its store; at the returned time, and every
+	// hour, it is opened for its background work. Nil means that namespaces stay open. IdleAfter 0
+	// means DefaultIdleAfter.
 	Idle      func(ctx context.Context, name string, s *service.Service) (until time.Time)
 	IdleAfter time.Duration
 }
@@ -75,18 +75,17 @@ type entry struct {
 	// stop ends the background work, for which maintained waits.
 	stop       context.CancelFunc
 	maintained sync.WaitGroup
-	// The other fields are guarded by Set.mu. users is the number of contexts that keep it open, used
-	// the time at which the last of them ended. gone is nil unless it is being closed because it is
-	// idle, and is closed when that is done.
-	// closing means that closeOne is at work.
+	// The other fields are guarded by Set.mu. users is the number of contexts that keep it open,
+	// used the time at which the last of them ended. gone is nil unless it is being closed because
+	// it is idle, and is closed when that is done. closing means that closeOne is at work.
 	users   int
 	used    time.Time
 	gone    chan struct{}
 	closing bool
 }
 
-// Open opens the default store and, if Config.Maintain is set, starts maintaining all namespaces. The
-// caller must close the Set.
+// Open opens the default store and, if Config.Maintain is set, starts maintaining all namespaces.
+// The caller must close the Set.
 //
 // Errors: those of service.Open.
 func Open(ctx context.Context, cfg Config) (*Set, error) {
@@ -308,8 +307,8 @@ func (s *Set) Drain(ctx context.Context) {
 	wg.Wait()
 }
 
-// Close ends the background work, interrupts the runs that the services execute, so that they can be
-// resumed, and closes the services. Later calls of Service fail with ErrClosed; a second Close
+// Close ends the background work, interrupts the runs that the services execute, so that they can
+// be resumed, and closes the services. Later calls of Service fail with ErrClosed; a second Close
 // waits for the first and returns its error.
 func (s *Set) Close() error {
 	s.mu.Lock()

@@ -128,7 +128,10 @@ func TestSet_Isolation(t *testing.T) {
 func TestSet_ConcurrentOpen(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		s := open(t, namespace.Config{Maintain: func(ctx context.Context, _ string, of *service.Service) { of.Maintain(ctx) }})
+		s := open(t, namespace.Config{Maintain: func(ctx context.Context, _ string,
+			of *service.Service) {
+			of.Maintain(ctx)
+		}})
 		create(t, s, "a")
 		var (
 			wg    sync.WaitGroup

@@ -34,10 +34,10 @@ func (u Unmatched) Wrong(known []Call) (name string, among []string) {
 	return u.Tool, Names(known)
 }
 
-// Unmatched returns the patterns that apply to no call of the given tools, whatever the values of its
-// arguments, in the order of [Rules.Problems]. A tool without Own stands for all tools of its toolset, which
-// are not known, and one without Toolset, too, for any tool. Patterns that cannot be read are left
-// out.
+// Unmatched returns the patterns that apply to no call of the given tools, whatever the values of
+// its arguments, in the order of [Rules.Problems]. A tool without Own stands for all tools of its
+// toolset, which are not known, and one without Toolset, too, for any tool. Patterns that cannot be
+// read are left out.
 func (r Rules) Unmatched(tools []Call) []Unmatched {
 	var out []Unmatched
 	for _, l := range r.lists() {

@@ -117,8 +117,8 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	return out, stopped
 }
 
-// start starts the program. If no file descriptor is left, it waits for some, because those of other
-// programs become free when they end.
+// start starts the program. If no file descriptor is left, it waits for some, because those of
+// other programs become free when they end.
 func (p Program) start(ctx context.Context, launch func(*exec.Cmd) (running, error)) (
 	program running, pipes *pipes, err error) {
 	err = descriptors.Wait(ctx, nil, "", func() (err error) {

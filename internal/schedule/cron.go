@@ -17,8 +17,9 @@ type Cron struct {
 	Seconds, Minutes      uint64
 	Hours, Days, Weekdays uint32 // Days from 1, Weekdays from 0 for Sunday
 	Months                uint16 // from 1
-	// AnyDay and AnyWeekday mean that the day or the weekday field is unrestricted: one of its items
-	// is `*`, `*/1` or `?`. If both fields are restricted, a day has to match only one of them (X-67).
+	// AnyDay and AnyWeekday mean that the day or the weekday field is unrestricted: one of its
+	// items is `*`, `*/1` or `?`. If both fields are restricted, a day has to match only one of
+	// them (X-67).
 	AnyDay, AnyWeekday bool
 	// Text is the original expression.
 	Text string

@@ -48,7 +48,8 @@ func TestSchema_Fit(t *testing.T) {
 			if string(got) != tc.want {
 				t.Errorf("got %s; want %s", got, tc.want)
 			}
-			if problem := Describe(violations); (problem == "") != (tc.problem == "") || !strings.Contains(problem, tc.problem) {
+			if problem := Describe(violations); (problem == "") != (tc.problem == "") || !strings.Contains(problem,
+				tc.problem) {
 				t.Errorf("got problem %q; want %q", problem, tc.problem)
 			}
 		})

@@ -53,7 +53,8 @@ func TestIdle(t *testing.T) {
 		"continuous": {func(t *testing.T, _ *world, svc *service.Service) {
 			t.Helper()
 			apply(t, svc, `{"agents": [{"id": "w", "name": "W", "systemPrompt": "Write."}], "branches": [
-  {"id": "watch", "executionMode": "continuous", "nodes": [{"id": "look", "type": "agent", "config": {"agentId": "w"}}]}]}`)
+  {"id": "watch", "executionMode": "continuous", "nodes": [
+    {"id": "look", "type": "agent", "config": {"agentId": "w"}}]}]}`)
 		}, math.MinInt64, 0},
 		"run that waits": {func(t *testing.T, w *world, svc *service.Service) {
 			t.Helper()

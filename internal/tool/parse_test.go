@@ -48,16 +48,19 @@ toolsets:
 		}}, ""},
 		{
 			"remote, in JSON",
-			"\uFEFF" + `{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", ` +
+			"\uFEFF" +
+				`{"toolsets": [{"type": "mcp", "name": "\ud83d\ude00\u00e9", "remote": {"url": "https://h/mcp", ` +
 				`"transport_type": "streamable",
 	"headers": {"Authorization": "Bearer ${env.T}"}}}]}`,
-			[]tool.Spec{{Type: "mcp", Name: "😀é", Remote: &tool.Remote{URL: "https://h/mcp", Transport: "streamable",
-				Headers: map[string]string{"Authorization": "Bearer ${env.T}"}}}}, ""},
+			[]tool.Spec{{Type: "mcp", Name: "😀é", Remote: &tool.Remote{URL: "https://h/mcp",
+				Transport: "streamable",
+				Headers:   map[string]string{"Authorization": "Bearer ${env.T}"}}}}, ""},
 		{"built-in", "toolsets: [{type: think}, {type: todo, shared: true}]",
 			[]tool.Spec{{Type: "think"}, {Type: "todo", Shared: true}}, ""},
 		{"numbers and dates", "toolsets: [{type: x, a: 02134, b: 0o17, c: 0.5, d: 2026-01-02, e: -012}]",
 			[]tool.Spec{{Type: "x", Options: json.RawMessage(
-				`{"a":"02134","b":15,"c":0.5,"d":"2026-01-02","e":"-012"}`)}}, `f.yaml:1:12: warning: toolsets of type "x" ` +
+				`{"a":"02134","b":15,"c":0.5,"d":"2026-01-02","e":"-012"}`)}},
+			`f.yaml:1:12: warning: toolsets of type "x" ` +
 				`are not supported yet (unsupported-toolset); hint: agents that list it run without its tools`},
 		{"empty list", "toolsets: []", nil, ""},
 		{"definitions", `

@@ -30,8 +30,8 @@ func compileSchema(params json.RawMessage) (argumentSchema, error) {
 	return argumentSchema{compiled}, nil
 }
 
-// check returns the arguments as an object ({} if there are none) as [schema.Schema.Fit] reads them,
-// or a problem described for the model.
+// check returns the arguments as an object ({} if there are none) as [schema.Schema.Fit] reads
+// them, or a problem described for the model.
 func (s argumentSchema) check(args json.RawMessage) (_ json.RawMessage, problem string) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {

@@ -169,7 +169,8 @@ func (p *parser) any(n *yaml.Node) any {
 	case "!!timestamp":
 		return n.Value
 	case "!!int", "!!float": // leading zeros make it text, as in package source
-		if d := strings.TrimLeft(n.Value, "+-"); len(d) > 1 && d[0] == '0' && strings.IndexByte("0123456789_", d[1]) >= 0 {
+		if d := strings.TrimLeft(n.Value, "+-"); len(d) > 1 && d[0] == '0' && strings.IndexByte("0123456789_",
+			d[1]) >= 0 {
 			return n.Value
 		}
 	}
@@ -238,8 +239,8 @@ func join(path, key string) string {
 }
 
 // joinSurrogates replaces the pairs of \u escapes that JSON uses for characters beyond 16 bits by
-// the characters themselves; this is the only respect in which JSON is not YAML. A byte order mark is
-// removed; other input is returned unchanged.
+// the characters themselves; this is the only respect in which JSON is not YAML. A byte order mark
+// is removed; other input is returned unchanged.
 func joinSurrogates(data []byte) []byte {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) || !json.Valid(data) {

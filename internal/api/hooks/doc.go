@@ -14,10 +14,10 @@
 //     (SEC18).
 //  3. The published version is loaded and started with the body as its input (P38).
 //
-// The flow of a notification ([Hooks.Maintain]): the feed of a service yields all events without gaps;
-// the notifications for them and the position in the feed are written in one transaction; another
-// loop sends what is due, signed according to Standard Webhooks, until the endpoint accepts it or
-// the attempts are exhausted. Each notification is sent at least once, under one id.
+// The flow of a notification ([Hooks.Maintain]): the feed of a service yields all events without
+// gaps; the notifications for them and the position in the feed are written in one transaction;
+// another loop sends what is due, signed according to Standard Webhooks, until the endpoint accepts
+// it or the attempts are exhausted. Each notification is sent at least once, under one id.
 //
 // The flow of a link ([Hooks.Approve]): its token identifies the wait and the run, as a digest of
 // everything that is shown. GET shows a page, and the form of that page, sent with POST and the

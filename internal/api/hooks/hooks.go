@@ -73,8 +73,8 @@ func (h *Hooks) Backlog(ctx context.Context, namespace string, s *service.Servic
 // collectTime bounds the creation of notifications in Pending.
 const collectTime = 10 * time.Second
 
-// Pending creates the notifications of what has happened in a namespace, and returns how many are to
-// be sent.
+// Pending creates the notifications of what has happened in a namespace, and returns how many are
+// to be sent.
 func (h *Hooks) Pending(ctx context.Context, namespace string, s *service.Service) (int, error) {
 	sp, err := h.spaceOf(namespace, s)
 	if err != nil {

@@ -61,8 +61,8 @@ const idleNotices = 256
 
 // Begin stores the position at which the notifications of a namespace start, after the newest
 // notice, unless one is already stored. Call it before the service is made available, so that no
-// event after the creation of the first endpoint is missed, however late the first round of Maintain
-// is. It returns errors from the store.
+// event after the creation of the first endpoint is missed, however late the first round of
+// Maintain is. It returns errors from the store.
 func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service) error {
 	sp, err := h.spaceOf(namespace, s)
 	if err == nil {

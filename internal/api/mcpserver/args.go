@@ -15,7 +15,8 @@ import (
 )
 
 // arguments checks the arguments of a call against the schema of its tool, as [schema.Schema.Fit]
-// reads them, and decodes them into a struct. The error is a *service.InvalidError that names each field.
+// reads them, and decodes them into a struct. The error is a *service.InvalidError that names each
+// field.
 func (t *tool) arguments(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage(`{}`)

@@ -20,7 +20,8 @@ func TestTools_OptionalArguments(t *testing.T) {
 			}
 			types, _ := tl.accepts.PathType([]string{p.name})
 			if len(types) == 1 && types[0] == "integer" {
-				if raw, _ = tl.accepts.Fit(json.RawMessage(`{"` + p.name + `":5.0}`)); string(raw) != `{"`+p.name+`":5}` {
+				if raw, _ = tl.accepts.Fit(json.RawMessage(`{"` + p.name +
+					`":5.0}`)); string(raw) != `{"`+p.name+`":5}` {
 					t.Errorf("%s of %s: got %s for 5.0", p.name, tl.name, raw)
 				}
 				checked++

@@ -382,9 +382,9 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestSession_NewService checks that a session outlives the service with which it was opened: nothing
-// uses the service of a namespace without requests, so that it may be closed, and the next request
-// uses the new one, and sees what is there.
+// TestSession_NewService checks that a session outlives the service with which it was opened:
+// nothing uses the service of a namespace without requests, so that it may be closed, and the next
+// request uses the new one, and sees what is there.
 func TestSession_NewService(t *testing.T) {
 	t.Parallel()
 	var now atomic.Pointer[service.Service]

@@ -181,7 +181,8 @@ func TestHandler_MatchesHTTPAPI(t *testing.T) {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume", "\uFEFF"+`{"input": "the first", "node": "which"}`,
+	if status, text := w.ask(http.MethodPost, "/ops/runs/one/resume",
+		"\uFEFF"+`{"input": "the first", "node": "which"}`,
 		"X-User", "bob"); status != http.StatusOK || !strings.Contains(text, `"status":`) {
 		t.Fatalf("%d %s", status, text)
 	}

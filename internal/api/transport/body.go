@@ -64,8 +64,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return data, nil
 }
 
-// ReadJSON reads a body as [ReadBody] does, without a byte order mark, which JSON parsers may ignore
-// (RFC 8259, section 8.1).
+// ReadJSON reads a body as [ReadBody] does, without a byte order mark, which JSON parsers may
+// ignore (RFC 8259, section 8.1).
 func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := ReadBody(w, r, limit)
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), err

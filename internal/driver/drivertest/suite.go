@@ -24,8 +24,8 @@ type Options struct {
 	Unchecked  bool
 	ApproveAll bool
 	MaxCalls   int
-	// TakeOverAfter is the time without heartbeats after which Maintain takes over the runs of other
-	// processes; 0 means never.
+	// TakeOverAfter is the time without heartbeats after which Maintain takes over the runs of
+	// other processes; 0 means never.
 	TakeOverAfter time.Duration
 	// Place is the location of the process, and makes it one of the processes that continue each
 	// other's runs. With NoDrive it drives nothing. MaxDriven is the maximum number of runs that it

@@ -127,10 +127,10 @@ func (a *actor) swap() []*message {
 }
 
 // next waits for mail and returns all of it. It returns nil if the run is to be interrupted, or if
-// another goroutine has become the actor, which replaced reports. Without mail it makes an inline call
-// itself. The result of a call cut off by the interruption must never be returned, because it would
-// fail the run. So the context is checked before the mailbox is emptied, at a point when no more
-// mail can arrive.
+// another goroutine has become the actor, which replaced reports. Without mail it makes an inline
+// call itself. The result of a call cut off by the interruption must never be returned, because it
+// would fail the run. So the context is checked before the mailbox is emptied, at a point when no
+// more mail can arrive.
 //
 // A run whose activation was cut short continues if there is no mail; the fold of a run that was
 // left by its owner waits to be resumed.

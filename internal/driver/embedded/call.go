@@ -65,8 +65,8 @@ func (a *actor) dispatch() {
 	}
 }
 
-// takeInline removes and returns the call that the actor's own goroutine may make: a function or model
-// call that is the only call in flight. It returns nil if there is none.
+// takeInline removes and returns the call that the actor's own goroutine may make: a function or
+// model call that is the only call in flight. It returns nil if there is none.
 func (a *actor) takeInline() *call {
 	if len(a.ready) != 1 || a.calls.count() != 1 {
 		return nil

@@ -75,9 +75,9 @@ func (a *actor) leaveToOthers(batch []*message) []*message {
 	})
 }
 
-// continuesElsewhere reports whether the run is released together with the stored results of a batch:
-// none of its calls will be in flight, none is started here, and none that was told to stop needs
-// an answer.
+// continuesElsewhere reports whether the run is released together with the stored results of a
+// batch: none of its calls will be in flight, none is started here, and none that was told to stop
+// needs an answer.
 func (a *actor) continuesElsewhere(batch []*message) bool {
 	if !a.handsOff && !a.d.draining.Load() || len(a.run.Stopped()) > 0 {
 		return false

@@ -260,8 +260,8 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 	return past, nil
 }
 
-// RenewTimeouts lets the timeouts of the steps that run at the end of past start again at now. Those
-// of a fork started when it was forked.
+// RenewTimeouts lets the timeouts of the steps that run at the end of past start again at now.
+// Those of a fork started when it was forked.
 func RenewTimeouts(past []engine.Event, now time.Time) {
 	var forkedAt time.Time
 	timed := map[int]int{} // running steps to the positions of their starts
@@ -289,10 +289,10 @@ func RenewTimeouts(past []engine.Event, now time.Time) {
 	}
 }
 
-// Redefine folds past into a new run whose definition replaces the one that recorded it, and returns
-// its events. Steps that make calls and wait to begin again do so with the input and the timeout
-// that the new definition has for them, and without what they did before; other steps that run at
-// the end and have a timeout have the new one, from now on.
+// Redefine folds past into a new run whose definition replaces the one that recorded it, and
+// returns its events. Steps that make calls and wait to begin again do so with the input and the
+// timeout that the new definition has for them, and without what they did before; other steps that
+// run at the end and have a timeout have the new one, from now on.
 //
 // It returns a *engine.DivergenceError if the past does not fit the definition.
 func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Event, error) {

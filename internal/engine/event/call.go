@@ -120,8 +120,8 @@ const (
 	StopRefusal = "refusal" // the model declined
 )
 
-// ReplyWarning returns what is wrong with a reply: it is empty or cut off, or the model declined. It
-// returns "" for other replies. stop is [ModelReplied.Stop].
+// ReplyWarning returns what is wrong with a reply: it is empty or cut off, or the model declined.
+// It returns "" for other replies. stop is [ModelReplied.Stop].
 func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
 	case stop == StopRefusal:

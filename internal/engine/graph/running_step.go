@@ -23,9 +23,9 @@ type Step[L any] struct {
 	*work[L]
 }
 
-// work is the data of a running step. An ended step keeps Input, Block, By and Stop, and keeps its work
-// until its last call has settled. Ended steps with none of these share one empty work, which is
-// never written.
+// work is the data of a running step. An ended step keeps Input, Block, By and Stop, and keeps its
+// work until its last call has settled. Ended steps with none of these share one empty work, which
+// is never written.
 type work[L any] struct {
 	// Input is the input of the step if it is neither the output of From nor built by a recipe.
 	Input   event.Value

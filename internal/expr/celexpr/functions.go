@@ -221,8 +221,9 @@ func split(v, at ref.Val) ref.Val {
 }
 
 // round returns the nearest number with that many digits after the decimal point, halves away from
-// zero; without digits it returns a whole number if that fits 64 bits. It rounds the shortest decimal
-// form of the number, which is the one that people wrote and see: 1.005 is less than that in binary.
+// zero; without digits it returns a whole number if that fits 64 bits. It rounds the shortest
+// decimal form of the number, which is the one that people wrote and see: 1.005 is less than that
+// in binary.
 func round(v, digits ref.Val) ref.Val {
 	d := digits.(types.Int)
 	switch {

@@ -88,8 +88,8 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestRoundRandom compares round with whole numbers: all decimals of at most 15 digits have an exact
-// decimal form.
+// TestRoundRandom compares round with whole numbers: all decimals of at most 15 digits have an
+// exact decimal form.
 func TestRoundRandom(t *testing.T) {
 	t.Parallel()
 	c, ps := ParseCondition(`round($steps.x.output.v, $steps.x.output.d) == $steps.x.output.want`, expr.Options{})

@@ -69,8 +69,8 @@ func Parse(file string, data []byte) (*Node, diag.List) {
 }
 
 // Parse reads one document: JSON if its first character is `{` or `[`, YAML otherwise. A file named
-// as YAML (.yaml, .yml) that is not valid JSON is YAML whatever its first character, which may begin
-// a map in flow style. A byte order mark and CRLF line endings are accepted.
+// as YAML (.yaml, .yml) that is not valid JSON is YAML whatever its first character, which may
+// begin a map in flow style. A byte order mark and CRLF line endings are accepted.
 //
 // The Node is nil if nothing could be read. A syntax error ends reading; all other problems
 // (duplicate keys, keys that are not strings) are collected, up to MaxProblems. Every error about a

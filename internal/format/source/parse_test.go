@@ -153,8 +153,9 @@ func TestParseValues(t *testing.T) {
 		{"YAML numbers in other spellings", "[]\n", `[]`},
 		{"YAML numbers", "c: 5.\nd: .5\ne: 123456789012345678901\ng: 1e3\nh: 1.10\ni: 0\nj: -0.5\nk: 1e+3\n",
 			`{"c":5,"d":0.5,"e":123456789012345678901,"g":1e3,"h":1.10,"i":0,"j":-0.5,"k":1e+3}`},
-		{"YAML numbers with leading zeros are text", "- 02134\n- 0912\n- -012\n- 007.5\n- 00\n- 0_1\n- '01'\n- 12:30\n" +
-			"- 02134-1000\n",
+		{"YAML numbers with leading zeros are text",
+			"- 02134\n- 0912\n- -012\n- 007.5\n- 00\n- 0_1\n- '01'\n- 12:30\n" +
+				"- 02134-1000\n",
 			`["02134","0912","-012","007.5","00","0_1","01","12:30","02134-1000"]`},
 		{"YAML numbers with leading zeros and a tag", "- !!int 010\n- !!str 010\n", `[8,"010"]`},
 		{"YAML words that are not booleans", "a: yes\nb: no\nc: on\nd: off\ne: y\n",
@@ -193,14 +194,15 @@ func TestParseValues(t *testing.T) {
 	}
 }
 
-// TestParse_NumberSpelling checks that a number that is written otherwise than in JSON is read as YAML
-// says, and named.
+// TestParse_NumberSpelling checks that a number that is written otherwise than in JSON is read as
+// YAML says, and named.
 func TestParse_NumberSpelling(t *testing.T) {
 	t.Parallel()
-	for src, want := range map[string]string{"0x1F": "31", "0o17": "15", "0b11": "3", "1_000": "1000", "+4915112345": "4915112345"} {
+	for src, want := range map[string]string{"0x1F": "31", "0o17": "15", "0b11": "3", "1_000": "1000",
+		"+4915112345": "4915112345"} {
 		n, diags := Parse("f", []byte("a: "+src+"\n"))
-		said := fmt.Sprintf("f:1:4: warning: %s is read as the number %s (number-spelling); hint: quote it if it is text, "+
-			"or write %[2]s", src, want)
+		said := fmt.Sprintf("f:1:4: warning: %s is read as the number %s (number-spelling); hint: quote it if "+
+			"it is text, or write %[2]s", src, want)
 		if got := string(n.JSON()); got != `{"a":`+want+`}` || len(diags) != 1 || lines(diags)[0] != said {
 			t.Errorf("%s: %s, %v", src, got, diags)
 		}

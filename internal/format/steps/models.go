@@ -167,7 +167,8 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	return name
 }
 
-// hasProvider reports whether the document defines a provider of this name, by itself or by a model.
+// hasProvider reports whether the document defines a provider of this name, by itself or by a
+// model.
 func (r *reader) hasProvider(name string) bool {
 	_, ok := r.w.Providers[name]
 	_, own := r.modelProviders[name]

@@ -27,9 +27,10 @@ func TestFromStatus_ErrorCodes(t *testing.T) {
 		`{"errors":[{"message":"m","code":"insufficient_quota"}]}`:                           {model.KindQuota, "m"},
 		`{"error":{"error":{"message":"m","code":"insufficient_quota"}}}`:                    {model.KindQuota, "m"},
 		`{"error":{"message":"m","code":"rate_limit_exceeded","type":"insufficient_quota"}}`: {model.KindQuota, "m"},
-		`{"error":{"message":{"a":1},"code":"insufficient-quota"}}`:                          {model.KindQuota, `{"a":1}`},
-		`{"error":{"message":"m","code":["x"],"type":"insufficient_user_quota"}}`:            {model.KindQuota, "m"},
-		"\ufeff" + `{"error":{"message":"m","code":"insufficient_quota"}}`:                   {model.KindQuota, "m"},
+		`{"error":{"message":{"a":1},"code":"insufficient-quota"}}`: {model.KindQuota,
+			`{"a":1}`},
+		`{"error":{"message":"m","code":["x"],"type":"insufficient_user_quota"}}`: {model.KindQuota, "m"},
+		"\ufeff" + `{"error":{"message":"m","code":"insufficient_quota"}}`:        {model.KindQuota, "m"},
 		`{"message":"m","code":"context_length_exceeded"}`: {
 			model.KindContextLength, "m",
 		},

@@ -19,13 +19,14 @@ func TestToolSchema(t *testing.T) {
 		"good": {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`,
 			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`,
 			`{"a":"x"}`},
-		"nothing":         {``, `{"type":"object","properties":{}}`, `{}`},
-		"null":            {`null`, `{"type":"object","properties":{}}`, `{}`},
-		"true":            {`true`, `{"type":"object","properties":{}}`, `{}`},
-		"no properties":   {`{"type":"object"}`, `{"type":"object","properties":{}}`, `{}`},
-		"null properties": {`{"type":"object","properties":null,"required":null}`, `{"type":"object","properties":{}}`, ``},
-		"no type":         {`{"properties":{"a":{}}}`, `{"type":"object","properties":{"a":{}}}`, `{"a":1}`},
-		"list of types":   {`{"type":["object","null"]}`, `{"type":"object","properties":{}}`, `{}`},
+		"nothing":       {``, `{"type":"object","properties":{}}`, `{}`},
+		"null":          {`null`, `{"type":"object","properties":{}}`, `{}`},
+		"true":          {`true`, `{"type":"object","properties":{}}`, `{}`},
+		"no properties": {`{"type":"object"}`, `{"type":"object","properties":{}}`, `{}`},
+		"null properties": {`{"type":"object","properties":null,"required":null}`, `{"type":"object","properties":{}}`,
+			``},
+		"no type":       {`{"properties":{"a":{}}}`, `{"type":"object","properties":{"a":{}}}`, `{"a":1}`},
+		"list of types": {`{"type":["object","null"]}`, `{"type":"object","properties":{}}`, `{}`},
 		"anyOf of objects": {
 			`{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"k":{"const":1}},"required":["a","k"]},
 				{"type":"object","properties":{"b":{"type":"string"},"k":{"const":2}},"required":["b","k"]}]}`,
@@ -43,7 +44,8 @@ func TestToolSchema(t *testing.T) {
 				"$defs":{"base":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}`,
 			`{"a":"x","b":1}`},
 		"$ref at the top": {
-			`{"$ref":"#/definitions/A~1b","definitions":{"A/b":{"type":"object","properties":{"a":{}},"required":["a"]}}}`,
+			`{"$ref":"#/definitions/A~1b",
+				"definitions":{"A/b":{"type":"object","properties":{"a":{}},"required":["a"]}}}`,
 			`{"type":"object","properties":{"a":{}},"required":["a"],
 				"definitions":{"A/b":{"type":"object","properties":{"a":{}},"required":["a"]}}}`, `{"a":1}`},
 		"$ref to itself":     {`{"type":"object","$ref":"#"}`, `{"type":"object","properties":{}}`, ``},
@@ -51,11 +53,14 @@ func TestToolSchema(t *testing.T) {
 		"enum, not, if": {`{"type":"object","enum":[{}],"not":{"required":["a"]},"if":{},"then":{}}`,
 			`{"type":"object","properties":{}}`, `{}`},
 		"arrays": {`{"type":"object","properties":{"a":{"type":"array"},"b":{"type":["array","null"]},
-				"c":{"type":"array","items":[{"type":"string"},{"type":"integer"}]},"d":{"type":"array","items":true}}}`,
+				"c":{"type":"array","items":[{"type":"string"},{"type":"integer"}]},
+				"d":{"type":"array","items":true}}}`,
 			`{"type":"object","properties":{"a":{"type":"array","items":{}},"b":{"type":["array","null"],"items":{}},
-				"c":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}},"d":{"type":"array","items":{}}}}`,
+				"c":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}},
+				"d":{"type":"array","items":{}}}}`,
 			``},
-		"objects inside": {`{"type":"object","properties":{"a":{"type":"object","additionalProperties":{"type":"array"}}}}`,
+		"objects inside": {`{"type":"object","properties":{
+				"a":{"type":"object","additionalProperties":{"type":"array"}}}}`,
 			`{"type":"object","properties":{"a":{"type":"object","properties":{},
 				"additionalProperties":{"type":"array","items":{}}}}}`, `{"a":{"x":[1]}}`},
 		"formats": {`{"type":"object","properties":{"u":{"type":"string","format":"uri","description":"Where."},
@@ -66,7 +71,8 @@ func TestToolSchema(t *testing.T) {
 		"keywords of other drafts": {
 			`{"$schema":"http://json-schema.org/draft-04/schema#","id":"x","type":"object","properties":{
 				"a":{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false},
-				"b":{"type":"any","required":true},"c":{"enum":[]},"d":{"enum":["x","x"]},"e":true,"f":{"type":["file"]}}}`,
+				"b":{"type":"any","required":true},"c":{"enum":[]},"d":{"enum":["x","x"]},"e":true,
+				"f":{"type":["file"]}}}`,
 			`{"type":"object","properties":{"a":{"type":"integer","exclusiveMinimum":1,"maximum":9},"b":{},"c":{},
 				"d":{"enum":["x"]},"e":{},"f":{}}}`, ``},
 		"names of keywords": {`{"type":"object","properties":{"items":{"type":"string"},"type":{"enum":["a"]},
@@ -102,8 +108,8 @@ func TestToolSchema(t *testing.T) {
 	}
 }
 
-// TestToolSchema_Hostile checks that schemas made to take long, or of wrong types everywhere, end in
-// an object.
+// TestToolSchema_Hostile checks that schemas made to take long, or of wrong types everywhere, end
+// in an object.
 func TestToolSchema_Hostile(t *testing.T) {
 	t.Parallel()
 	refs := strings.Repeat(`{"$ref":"#"},`, 5000)
@@ -118,8 +124,8 @@ func TestToolSchema_Hostile(t *testing.T) {
 	for _, in := range []string{
 		`{"allOf":[` + refs + `{}]}`, `{"anyOf":[` + refs + `{"oneOf":[` + refs + `{}]}]}`,
 		`{"properties":7,"required":{},"anyOf":{},"allOf":3,"$ref":[],"type":{},"items":[[]],"enum":1,"format":2}`,
-		`{"type":"object","properties":{"a":{"properties":[],"items":[],"type":[7],"required":[1],"enum":{},"anyOf":[],` +
-			`"exclusiveMinimum":true,"description":[]},"b":7,"c":null,"d":[]}}`,
+		`{"type":"object","properties":{"a":{"properties":[],"items":[],"type":[7],"required":[1],"enum":{},` +
+			`"anyOf":[],"exclusiveMinimum":true,"description":[]},"b":7,"c":null,"d":[]}}`,
 		`{"properties":{"a":{"enum":[` + numbers.String() + `0]}}}`,
 		`{"required":[` + names.String() + `"n0"],"anyOf":[{"required":[` + names.String() + `"n0"]},{"required":[` +
 			names.String() + `"n0"]}]}`,

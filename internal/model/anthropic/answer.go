@@ -312,7 +312,8 @@ func (a *answer) reply() model.Reply {
 	}
 	r.Message.Text, r.Reasoning = chat.NewText(text.String()), reasoning.String()
 	if keeps {
-		if raw, err := json.Marshal(extra{From: a.from, Anthropic: layout}); err == nil { // strings and numbers always encode
+		// strings and numbers always encode
+		if raw, err := json.Marshal(extra{From: a.from, Anthropic: layout}); err == nil {
 			r.Message.Extra = raw
 		}
 	}

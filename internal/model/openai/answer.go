@@ -59,7 +59,8 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		}
 		a.choices++
 		d := choice.Delta
-		if message := raw(choice.JSON.ExtraFields, "message"); message != nil && !choice.JSON.Delta.Valid() && !a.began() {
+		if message := raw(choice.JSON.ExtraFields, "message"); message != nil && !choice.JSON.Delta.Valid() &&
+			!a.began() {
 			a.failed = cmp.Or(json.Unmarshal(message, &d), a.failed) // the whole answer as one event
 		}
 		a.addContent(d.Content, d.JSON.Content, onDelta)

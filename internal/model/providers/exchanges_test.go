@@ -54,7 +54,8 @@ func TestExchanges(t *testing.T) {
 					t.Fatalf("%s: %s has no HTTP status: %v", name, f.Name, err)
 				}
 			}
-			contentType := map[string]string{"sse": "text/event-stream", "json": "application/json"}[words[len(words)-1]]
+			contentType := map[string]string{"sse": "text/event-stream",
+				"json": "application/json"}[words[len(words)-1]]
 			client := adapterFor(t, words[0], status, http.Header{"Content-Type": {contentType}}, string(f.Data))
 			got.Files = append(got.Files, f,
 				txtar.File{Name: f.Name + ".result", Data: []byte(resultOf(t, name+": "+f.Name, client, req))})
@@ -106,7 +107,8 @@ func resultOf(t *testing.T, name string, c model.Client, req model.Request) stri
 		usage = &chat.Usage{}
 	}
 	if *usage != (chat.Usage{}) {
-		fmt.Fprintf(&b, "usage %d in, %d out, %d cached, %d written, %d thoughts\n", usage.InputTokens, usage.OutputTokens,
+		fmt.Fprintf(&b, "usage %d in, %d out, %d cached, %d written, %d thoughts\n", usage.InputTokens,
+			usage.OutputTokens,
 			usage.CachedTokens, usage.CacheWriteTokens, usage.ReasoningTokens)
 	}
 	return b.String()

@@ -93,7 +93,8 @@ func TestHistory(t *testing.T) {
 				if d := cmp.Diff(assistant(t, sent), decoded(t, f.Data)); d != "" {
 					t.Errorf("to %s: -got +want\n%s", to, d)
 				}
-				for _, id := range regexp.MustCompile(`"id":("[^"]*"),"(?:function|input|name)`).FindAllSubmatch(f.Data, -1) {
+				ids := regexp.MustCompile(`"id":("[^"]*"),"(?:function|input|name)`)
+				for _, id := range ids.FindAllSubmatch(f.Data, -1) {
 					if n := bytes.Count(sent, id[1]); n != 2 {
 						t.Errorf("to %s: the id %s occurs %d times; want a call and a result\n%s", to, id[1], n, sent)
 					}

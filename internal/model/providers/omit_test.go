@@ -112,7 +112,8 @@ func TestParameters(t *testing.T) {
 					t.Errorf("call %d: got warning %q", i, reply.Warning)
 				}
 				if reply.Message.Text.String() != `{"score":3}` || len(s.seen) != want {
-					t.Errorf("call %d: got reply %q after %d requests; want %d", i, reply.Message.Text, len(s.seen), want)
+					t.Errorf("call %d: got reply %q after %d requests; want %d", i, reply.Message.Text, len(s.seen),
+						want)
 				}
 			}
 			again, _ := json.Marshal(s.seen[1])
@@ -164,8 +165,8 @@ func TestOmit(t *testing.T) {
 	}
 }
 
-// TestParameters_RefusedTwice checks that a call is not made again if leaving the parameter out does
-// not help, and that nothing is remembered then.
+// TestParameters_RefusedTwice checks that a call is not made again if leaving the parameter out
+// does not help, and that nothing is remembered then.
 func TestParameters_RefusedTwice(t *testing.T) {
 	t.Parallel()
 	for _, x := range refusals(t, "parameter") {

@@ -59,7 +59,8 @@ func refusals(t *testing.T, topic string) []refusal {
 }
 
 // TestRefusals checks the kind and the reason of recorded refusals: accounts without money
-// or quota, conversations that are too long, what only looks like these, and reasons in every shape.
+// or quota, conversations that are too long, what only looks like these, and reasons in every
+// shape.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, topic := range []string{"quota", "context", "reason"} {

@@ -284,8 +284,8 @@ const (
 	workOfValue = 800
 )
 
-// anchored and aliased match an anchor and an alias of YAML, and text that looks like one. An anchor
-// may follow a tag; both may be the first in their line, as after a comment.
+// anchored and aliased match an anchor and an alias of YAML, and text that looks like one. An
+// anchor may follow a tag; both may be the first in their line, as after a comment.
 var (
 	anchored = regexp.MustCompile(`(?m)(?:^|[-:,\[{?\r\x{85}\x{2028}\x{2029}]|!\S*)[ \t\r\n]*&[^\s&]`)
 	aliased  = regexp.MustCompile(`(?m)(?:^|[-:,\[{?\r\x{85}\x{2028}\x{2029}])[ \t\r\n]*\*[^\s*]`)

@@ -153,8 +153,8 @@ func operatorTools(c *config.Config) []permit.Call {
 	return out
 }
 
-// warnDeniedSubagents warns about rules of agents that deny a tool that one of their sub-agents has, at any
-// depth, unless the sub-agent denies it itself.
+// warnDeniedSubagents warns about rules of agents that deny a tool that one of their sub-agents
+// has, at any depth, unless the sub-agent denies it itself.
 func warnDeniedSubagents(w *workflow.Workflow, problems *diag.List) {
 	for _, a := range w.Agents {
 		if len(a.Permissions) == 0 {

@@ -8,8 +8,8 @@ import (
 // interpreter describes a program that runs the file that is its first argument of which a file
 // exists.
 type interpreter struct {
-	// code are the options, separated by spaces, after which no argument is the file of the program.
-	// One letter behind a dash may be the last of up to three.
+	// code are the options, separated by spaces, after which no argument is the file of the
+	// program. One letter behind a dash may be the last of up to three.
 	code string
 	// values are the options whose value may be a file that is not the one of the program.
 	values string

@@ -17,8 +17,8 @@ import (
 )
 
 // TestRun_RefusedParameters checks that a run survives a parameter that its server refuses, says so
-// in its log once for the process, and sends no refused request if the operator or the document omits
-// the parameter. The structured output works without response_format.
+// in its log once for the process, and sends no refused request if the operator or the document
+// omits the parameter. The structured output works without response_format.
 func TestRun_RefusedParameters(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -73,7 +73,8 @@ workflow: [{type: agent, name: root}]
 			}
 			for i, want := range tc.requests {
 				id := fmt.Sprint("r", i)
-				if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: id, Trust: true}); err != nil {
+				if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: id,
+					Trust: true}); err != nil {
 					t.Fatal(err)
 				}
 				run := ended(t, s, id)

@@ -253,8 +253,9 @@ func TestRetryCollected(t *testing.T) {
 				if n := &with.Nodes[i]; n.Tool != nil {
 					n.Tool = &workflow.ToolNode{Tool: n.Tool.Tool, Args: []byte(`{"v":"new {{ $item }}"}`)}
 				} else if n.Agent != nil && n.Parent == "m" {
-					n.Agent = &workflow.AgentNode{Agent: n.Agent.Agent, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate,
-						Text: "new {{ $item }}", Expressions: true}}
+					n.Agent = &workflow.AgentNode{Agent: n.Agent.Agent,
+						Prompt: workflow.Prompt{Mode: workflow.PromptTemplate,
+							Text: "new {{ $item }}", Expressions: true}}
 				}
 			}
 			for _, d := range []struct {

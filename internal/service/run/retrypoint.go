@@ -246,8 +246,8 @@ func isLate(d engine.Data) bool {
 	return false
 }
 
-// expired returns the position at which the timeout of a failed step passed, or 0 if the step failed
-// for another reason.
+// expired returns the position at which the timeout of a failed step passed, or 0 if the step
+// failed for another reason.
 func (h *history) expired(step int) int {
 	if h.start(step).Expires == nil {
 		return 0
@@ -263,8 +263,8 @@ func (h *history) expired(step int) int {
 // mend replaces the failure of a step in edits so that the step continues: a failed call is made
 // again, or continues its child run, a question whose answer was to fail is asked again, a step
 // whose timeout passed continues with the calls that were in flight, and otherwise the step begins
-// again. If h.restarts is set, each step that makes calls and had not succeeded begins again. It returns
-// false if the step can only start afresh.
+// again. If h.restarts is set, each step that makes calls and had not succeeded begins again. It
+// returns false if the step can only start afresh.
 func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	if h.restarts && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
 		at := h.failed[step]

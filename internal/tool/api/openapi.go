@@ -78,7 +78,8 @@ func newOpenAPI(cfg Config, spec tool.Spec) (*OpenAPISet, error) {
 	if err := json.Unmarshal(spec.Options, &o); err != nil {
 		return nil, fmt.Errorf("options cannot be read: %w", err)
 	}
-	t := &OpenAPISet{base: base{name: spec.Title(), decode: cfg.Decode}, spec: spec, log: cfg.Logger, gate: make(chan struct{}, 1)}
+	t := &OpenAPISet{base: base{name: spec.Title(), decode: cfg.Decode}, spec: spec, log: cfg.Logger,
+		gate: make(chan struct{}, 1)}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -232,7 +232,8 @@ func TestPrivate(t *testing.T) {
 		"http://[::ffff:7f00:1]:" + port, "http://0.0.0.0:" + port, "http://127.1.2.3:" + port,
 		"http://10.0.0.1", "http://172.16.0.1", "http://192.168.1.1", "http://169.254.169.254/latest/meta-data/",
 		"http://[fd00:ec2::254]/", "http://100.64.0.1", "http://[64:ff9b::7f00:1]/",
-		"http://user:pass@" + inner.Listener.Addr().String(), "http://１２７.0.0.1:" + port, "http://127.0.0.1.:" + port,
+		"http://user:pass@" + inner.Listener.Addr().String(), "http://１２７.0.0.1:" + port, "http://127.0.0.1.:" +
+			port,
 		outer.URL, "file:///etc/passwd", "gopher://127.0.0.1:" + port, "http://:" + port,
 	} {
 		res := get(t, ts, address)

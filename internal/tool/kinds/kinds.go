@@ -21,8 +21,8 @@ type Kind struct {
 	// Tools are the tools of every toolset of the type, sorted; nil means that they depend on the
 	// entry or on a server.
 	Tools []string
-	// Arguments are the sorted names of the arguments of each of Tools, at any depth; nil means that
-	// they are not known.
+	// Arguments are the sorted names of the arguments of each of Tools, at any depth; nil means
+	// that they are not known.
 	Arguments map[string][]string
 	// Path is the option that holds a path; in the operator's configuration a relative path is
 	// resolved against the configuration's folder. Empty means that no option is a path.

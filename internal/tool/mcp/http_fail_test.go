@@ -115,7 +115,8 @@ func TestSessionLost(t *testing.T) {
 }
 
 // TestSessionRefused checks that servers that reject an unknown session, with 404 or 400, get a new
-// session; any other response, and any answer to the call itself, is final, and nothing is repeated.
+// session; any other response, and any answer to the call itself, is final, and nothing is
+// repeated.
 func TestSessionRefused(t *testing.T) {
 	t.Parallel()
 	failure := func(id, message string) string {

@@ -224,8 +224,8 @@ func rawServer(mode string) {
 				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]%s}}`+"\n",
 				req.ID, next)
 			if mode == "deaf" {
-				// It reads nothing more, and keeps running after its input was closed. A timer, because the
-				// runtime ends a process in which nothing can happen.
+				// It reads nothing more, and keeps running after its input was closed. A timer,
+				// because the runtime ends a process in which nothing can happen.
 				<-time.After(24 * time.Hour)
 			}
 		}
