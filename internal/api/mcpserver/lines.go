@@ -87,7 +87,12 @@ func (r requestReader) check(m []byte, size int64) bool {
 		r.line(string(m))
 		return false
 	}
-	var e struct{ ID, Method, Result, Error json.RawMessage }
+	var e struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
 	if json.Unmarshal(m, &e) != nil {
 		r.line(string(m))
 		return false

@@ -12,7 +12,7 @@ func TestTools_OptionalArguments(t *testing.T) {
 	checked := 0
 	for _, tl := range table() {
 		for _, p := range tl.takes {
-			raw, violations := tl.accepts.Fit(json.RawMessage(`{"` + p.name + `":null}`))
+			_, violations := tl.accepts.Fit(json.RawMessage(`{"` + p.name + `":null}`))
 			for _, v := range violations {
 				if v.Path != "" && !p.must {
 					t.Errorf("%s of %s: %s", p.name, tl.name, v)
@@ -20,8 +20,8 @@ func TestTools_OptionalArguments(t *testing.T) {
 			}
 			types, _ := tl.accepts.PathType([]string{p.name})
 			if len(types) == 1 && types[0] == "integer" {
-				if raw, _ = tl.accepts.Fit(json.RawMessage(`{"` + p.name +
-					`":5.0}`)); string(raw) != `{"`+p.name+`":5}` {
+				raw, _ := tl.accepts.Fit(json.RawMessage(`{"` + p.name + `":5.0}`))
+				if string(raw) != `{"`+p.name+`":5}` {
 					t.Errorf("%s of %s: got %s for 5.0", p.name, tl.name, raw)
 				}
 				checked++

@@ -23,7 +23,7 @@ func Told(raw []byte) error {
 		Type   json.RawMessage `json:"type"`
 	}
 	if json.Unmarshal(raw, &e) != nil {
-		return nil
+		return nil //nolint:nilerr // what is no object reports no failure
 	}
 	if !isNothing(e.Error) {
 		return StreamError(e.Error)

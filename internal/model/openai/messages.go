@@ -48,12 +48,12 @@ func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
 		p.Raw(",")
 	}
 	w.any = true
-	switch {
-	case m.Role == chat.RoleSystem:
+	switch m.Role {
+	case chat.RoleSystem:
 		w.text(p, m.Role, m.Text)
-	case m.Role == chat.RoleAssistant:
+	case chat.RoleAssistant:
 		w.assistant(p, m)
-	case m.Role == chat.RoleTool:
+	case chat.RoleTool:
 		p.Raw(`{"content":`)
 		p.Text(m.Text)
 		p.Raw(`,"tool_call_id":`)

@@ -35,10 +35,10 @@ func (s *strictServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.seen = append(s.seen, body)
 	s.mu.Unlock()
-	if _, ok := at(body, s.refusal.want["refuses"]); ok {
-		w.Header().Set("Content-Type", s.refusal.header.Get("Content-Type"))
-		w.WriteHeader(s.refusal.status)
-		_, _ = io.WriteString(w, s.refusal.body)
+	if _, ok := at(body, s.want["refuses"]); ok {
+		w.Header().Set("Content-Type", s.header.Get("Content-Type"))
+		w.WriteHeader(s.status)
+		_, _ = io.WriteString(w, s.body)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(raw))

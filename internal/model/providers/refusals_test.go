@@ -49,6 +49,7 @@ func refusals(t *testing.T, topic string) []refusal {
 			t.Fatalf("%s: %v", file, err)
 		}
 		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

@@ -42,7 +42,7 @@ var interpreters = func() map[string]interpreter {
 		{"dotnet", interpreter{"", "--depsfile --runtimeconfig --additional-deps"}},
 		{"escript tclsh", interpreter{}},
 	} {
-		for _, name := range strings.Fields(one.names) {
+		for name := range strings.FieldsSeq(one.names) {
 			out[name] = one.interpreter
 		}
 	}

@@ -125,14 +125,15 @@ func TestToolsetArguments(t *testing.T) {
 
 // properties adds the names of all properties of a schema, at any depth.
 func properties(schema any, to *[]string) {
-	switch s := schema.(type) {
-	case map[string]any:
-		if p, ok := s["properties"].(map[string]any); ok {
-			*to = slices.AppendSeq(*to, maps.Keys(p))
-			for _, below := range p {
-				properties(below, to)
-			}
-		}
-		properties(s["items"], to)
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return
 	}
+	if p, ok := s["properties"].(map[string]any); ok {
+		*to = slices.AppendSeq(*to, maps.Keys(p))
+		for _, inside := range p {
+			properties(inside, to)
+		}
+	}
+	properties(s["items"], to)
 }

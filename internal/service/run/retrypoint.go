@@ -269,11 +269,7 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	if h.restarts && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
 		at := h.failed[step]
 		edits[at] = h.again(step, at)
-		for i := at + 1; i < len(h.events); i++ {
-			if h.events[i].Step == step && isLate(h.events[i].Data) {
-				edits[i] = nil
-			}
-		}
+		h.removeLate(at, map[int]bool{step: true}, edits)
 		return true
 	}
 	if call, called, ok := h.failedCall(step); ok {
@@ -287,19 +283,7 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	}
 	s, at, f := h.start(step), h.failed[step], h.failureOf(step)
 	if from := h.expired(step); from > 0 {
-		cancelled := map[int]bool{step: true}
-		for i := from; i <= at; i++ {
-			cancelled[h.events[i].Step], edits[i] = true, nil
-			if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.restarts &&
-				engine.Calls(h.start(h.events[i].Step).Kind) {
-				edits[i] = h.again(step, i)
-			}
-		}
-		for i := at + 1; i < len(h.events); i++ {
-			if cancelled[h.events[i].Step] && isLate(h.events[i].Data) {
-				edits[i] = nil
-			}
-		}
+		h.mendExpired(step, from, edits)
 		return true
 	}
 	again := h.again(step, at)
@@ -362,6 +346,29 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	}
 	edits[at] = again
 	return true
+}
+
+// mendExpired replaces what a timeout of a step, at position from, led to.
+func (h *history) mendExpired(step, from int, edits map[int]engine.Data) {
+	cancelled := map[int]bool{step: true}
+	at := h.failed[step]
+	for i := from; i <= at; i++ {
+		cancelled[h.events[i].Step], edits[i] = true, nil
+		if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.restarts &&
+			engine.Calls(h.start(h.events[i].Step).Kind) {
+			edits[i] = h.again(step, i)
+		}
+	}
+	h.removeLate(at, cancelled, edits)
+}
+
+// removeLate removes the late events of steps after position at.
+func (h *history) removeLate(at int, steps map[int]bool, edits map[int]engine.Data) {
+	for i := at + 1; i < len(h.events); i++ {
+		if steps[h.events[i].Step] && isLate(h.events[i].Data) {
+			edits[i] = nil
+		}
+	}
 }
 
 // again returns the data of the event at position at that lets a step begin again after the failure

@@ -131,7 +131,7 @@ func (e *events) write(m []byte) {
 	e.out = append(e.out, e.fields...)
 	e.fields = e.fields[:0]
 	if m != nil {
-		e.answered = e.answered || e.only != "" && e.reader.answer(m, 0) != nil
+		e.answered = e.answered || e.only != "" && e.answer(m, 0) != nil
 		e.out = append(e.out, "data: "...)
 		e.out = append(e.out, bytes.ReplaceAll(m, []byte("\n"), []byte("\ndata: "))...)
 		e.out = append(e.out, '\n')

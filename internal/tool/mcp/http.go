@@ -127,7 +127,7 @@ func (s *scoped) listen(req *http.Request) (*http.Response, error) {
 	timer.Stop()
 	switch {
 	case err == nil && resp.StatusCode == http.StatusOK && isEvents(resp):
-		return s.filtered(resp, ""), nil //nolint:govet // waiting ends with the request
+		return s.filtered(resp, ""), nil
 	case err == nil:
 		_ = resp.Body.Close()
 	case !errors.Is(context.Cause(waiting), errNoStream):

@@ -36,7 +36,7 @@ type envelope struct {
 
 // hasID reports whether the message has an id that the protocol allows: a text or a number.
 func (e *envelope) hasID() bool {
-	return len(e.ID) > 0 && bytes.IndexByte([]byte(`"-0123456789`), e.ID[0]) >= 0
+	return len(e.ID) > 0 && strings.IndexByte(`"-0123456789`, e.ID[0]) >= 0
 }
 
 // answers reports whether the message is the response to the request with an id, as encoded.
@@ -81,7 +81,9 @@ func (r reader) batch(m []byte) []json.RawMessage {
 	if r.only != "" {
 		return []json.RawMessage{refusal(json.RawMessage(r.only), why)}
 	}
-	var calls []struct{ ID json.RawMessage }
+	var calls []struct {
+		ID json.RawMessage `json:"id"`
+	}
 	_ = json.Unmarshal(m, &calls) // what is no object has no id
 	refusals := map[string]json.RawMessage{}
 	for _, c := range calls {
@@ -177,7 +179,10 @@ const maxWords = 500
 
 // wordsOf returns what an error of a server says, whatever its form.
 func wordsOf(text json.RawMessage) string {
-	var e struct{ Message, Error string }
+	var e struct {
+		Message string `json:"message"`
+		Error   string `json:"error"`
+	}
 	if s, ok := jsontext.Unquote(text); ok {
 		return shorten(s)
 	}
@@ -239,7 +244,9 @@ func readableBlock(b json.RawMessage) json.RawMessage {
 	}
 	text, isText := jsontext.Unquote(b)
 	if !isText {
-		var block struct{ Type string }
+		var block struct {
+			Type string `json:"type"`
+		}
 		_ = json.Unmarshal(b, &block) // no type is known then
 		text = note(shorten(strings.TrimSpace(block.Type+" content")), "cannot be read", size(len(b)))
 	}
