@@ -157,8 +157,16 @@ func (a *answer) problem() error {
 		return adapter.Filtered(strings.TrimSpace(string(a.finish) + " " + a.detail))
 	case genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
 		return nil
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall,
+		genai.FinishReasonTooManyToolCalls, genai.FinishReasonLanguage, genai.FinishReasonOther,
+		genai.FinishReasonNoImage, genai.FinishReasonImageOther:
+	default:
+		// A server in Google's place may end with a word of its own, such as FUNCTION_CALL. Each
+		// call arrives whole; a text might be cut off.
+		if len(a.calls) > 0 {
+			return nil
+		}
 	}
-	// MALFORMED_FUNCTION_CALL, TOO_MANY_TOOL_CALLS, OTHER and those of later versions of the API
 	return &model.Error{Kind: model.KindServer,
 		Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
 }

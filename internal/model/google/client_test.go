@@ -260,6 +260,10 @@ func TestFinishReasons(t *testing.T) {
 			model.KindContentFilter, "RECITATION"},
 		"malformed call": {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print(x)"}]}`,
 			model.KindServer, "MALFORMED_FUNCTION_CALL"},
+		"malformed call beside a whole one": {`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]},` +
+			`"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, model.KindServer, "MALFORMED_FUNCTION_CALL"},
+		"unknown word after a text": {`{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"HALF"}]}`,
+			model.KindServer, "HALF"},
 		"other": {`{"candidates":[{"finishReason":"OTHER"}]}`, model.KindServer, "OTHER"},
 		"error inside": {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`,
 			model.KindRateLimit, "quota of [secret]"},
