@@ -1,6 +1,7 @@
 package part
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/format/agents"
@@ -18,7 +19,7 @@ func agentTypes(snake bool) map[string]Object {
 	return map[string]Object{
 		"id": ID(""), "name": text(""), "description": text(""), "model": text(""), "systemPrompt": text(""),
 		"params": Ref("params"),
-		"tools":  Texts(""), "toolsets": List("", Ref("toolset")),
+		"tools":  Texts(""), "toolsets": List("", Ref("toolset")), "use_toolsets": Texts(""),
 		"permissions": Either("", Ref("permissions"), List("", Ref("permissions"))),
 		"subAgents":   Texts(""), "handoffs": Texts(""), "structuredOutput": Ref("output"),
 		"maxIterations":           Whole("", 0),
@@ -34,7 +35,10 @@ func agentTypes(snake bool) map[string]Object {
 func AgentProperties(snakeOnly bool) Object {
 	out := Object{}
 	for _, k := range agents.Keys() {
-		form, ok := agentTypes(snakeOnly)[k.List]
+		if k.Works && k.List == "" && !snakeOnly {
+			continue
+		}
+		form, ok := agentTypes(snakeOnly)[cmp.Or(k.List, k.Steps)]
 		if !ok || !k.Works {
 			form = Object{"deprecated": true}
 		}

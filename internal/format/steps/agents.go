@@ -13,7 +13,7 @@ import (
 )
 
 // Keys of an agent, by how they are handled. Name, tools and the limit on identical calls are
-// specific to Hocket; the others are those of docker-agent, versions 0 to 7.
+// specific to Hocket; the others are those of docker-agent, versions 0 to 15.
 var (
 	agentKeys     = agents.Names(false, true)
 	idleAgentKeys = agents.Names(false, false)
@@ -109,7 +109,9 @@ func (r *reader) agent(at field) {
 		case "tools":
 			a.Tools = r.texts(f)
 		case "toolsets":
-			a.Toolsets = r.toolsets(f)
+			a.Toolsets = append(a.Toolsets, r.toolsets(f)...)
+		case "use_toolsets":
+			a.Toolsets = append(a.Toolsets, r.useToolsets(f)...)
 		case "permissions":
 			a.Permissions = r.permissions(f)
 		case "sub_agents":

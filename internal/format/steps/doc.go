@@ -25,5 +25,5 @@
 // after Write and Read.
 //
 // Sources: the rules S4 of docs/spec; the sections other than `workflow:` are those of
-// docker-agent's configuration, version 7.
+// docker-agent's configuration, version 15.
 package steps

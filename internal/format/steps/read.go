@@ -96,6 +96,7 @@ type reader struct {
 	externalAgents  map[string]int    // index into Options.Agents, by id
 	models          map[string]*model
 	mcps            map[string]json.RawMessage
+	shared          map[string]field // toolsets of the document by name, for use_toolsets
 	modelProviders  map[string]workflow.Provider // providers that models define themselves
 	shares          map[string]string            // names of the providers in modelProviders, by content
 	warnedProviders map[string]bool              // providers already warned about

@@ -2,8 +2,10 @@ package steps
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -17,10 +19,12 @@ import (
 var (
 	topKeys = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents",
 		"inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels", "concurrency"}
-	idleTopKeys  = []string{"rag", "env"}
+	idleTopKeys  = []string{"rag", "env", "runtime", "budget", "budgets", "flavors", "commands", "skills"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
-	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
 )
+
+// newestVersion is the newest version of docker-agent's configuration that is known.
+const newestVersion = 15
 
 func newReader(root *source.Node, opts Options) *reader {
 	w := &workflow.Workflow{Format: Format, Rules: workflow.Rules{OnFailure: workflow.FailFast}}
@@ -37,6 +41,7 @@ func newReader(root *source.Node, opts Options) *reader {
 		opts:           opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
 		warnedProviders: map[string]bool{},
+		shared:          map[string]field{},
 		modelProviders:  map[string]workflow.Provider{}, shares: map[string]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
@@ -77,7 +82,7 @@ func (r *reader) document(root *source.Node) {
 	with("providers", r.providersSection)
 	with("models", r.modelsSection)
 	with("mcps", r.mcpsSection)
-	with("toolsets", func(f field) { r.w.Toolsets = r.toolsets(f) })
+	with("toolsets", r.toolsetsSection)
 	with("agents", r.agentsSection)
 	with("inputs", func(f field) {
 		r.declares = true
@@ -99,10 +104,13 @@ func (r *reader) document(root *source.Node) {
 }
 
 func (r *reader) version(f field) {
-	if v := r.text(f); !slices.Contains(versions, v) {
-		r.diags.Errorf(f.value.Span, f.path, codeVersion, "version %q is not known",
-			v).Hint = "the versions 0 to 7 are; leave it out for the newest"
+	v := r.text(f)
+	if n, err := strconv.Atoi(v); v == "" || err == nil && n >= 0 && n <= newestVersion && strconv.Itoa(n) == v {
+		return
 	}
+	d := r.diags.Errorf(f.value.Span, f.path, codeVersion, "version %q is not known", v)
+	d.Hint = fmt.Sprintf("the versions 0 to %d are; leave it out for the newest", newestVersion)
+	d.Unknown = true
 }
 
 func (r *reader) metadata(f field) {
@@ -144,11 +152,42 @@ func (r *reader) mcpsSection(f field) {
 	}
 }
 
+// toolsetsSection reads the document's `toolsets:`: a list of what tool steps may use or, as in
+// docker-agent, a map of toolsets that agents name in `use_toolsets`.
+func (r *reader) toolsetsSection(f field) {
+	if f.value.Kind != source.Map {
+		r.w.Toolsets = r.toolsets(f)
+		return
+	}
+	for _, g := range r.fields(f.value) {
+		r.shared[g.key] = g
+	}
+}
+
+// useToolsets reads `use_toolsets:` of an agent.
+func (r *reader) useToolsets(f field) []json.RawMessage {
+	var list []field
+	for _, name := range r.texts(f) {
+		g, ok := r.shared[name]
+		if !ok {
+			d := r.diags.Errorf(f.value.Span, f.path, codeBadValue, "toolset %q not found in toolsets", name)
+			d.Hint = r.diags.similar(name, func() []string { return slices.Sorted(maps.Keys(r.shared)) })
+			continue
+		}
+		list = append(list, g)
+	}
+	return r.toolsetList(list)
+}
+
 // toolsets reads `toolsets:`. Each entry is kept unchanged except that a `ref` to the mcps section
 // is replaced with that entry; the tool registry interprets the keys.
 func (r *reader) toolsets(f field) []json.RawMessage {
+	return r.toolsetList(r.list(f))
+}
+
+func (r *reader) toolsetList(list []field) []json.RawMessage {
 	var out []json.RawMessage
-	for _, e := range r.list(f) {
+	for _, e := range list {
 		if e.value.Kind != source.Map {
 			d := r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a toolset must be a map with a type, got %s",
 				describe(e.value))

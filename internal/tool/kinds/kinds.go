@@ -254,10 +254,15 @@ var todo = Kind{
 // unsupported lists the docker-agent types that Hocket cannot open.
 var unsupported = []Kind{
 	{Name: "a2a", Unsupported: true}, {Name: "background_agents", Unsupported: true},
-	{Name: "files", Unsupported: true}, {Name: "handoff", Unsupported: true},
-	{Name: "http", Unsupported: true}, {Name: "lsp", Unsupported: true}, {Name: "model_picker", Unsupported: true},
-	{Name: "rag", Unsupported: true},
-	{Name: "search", Unsupported: true}, {Name: "tasks", Unsupported: true},
+	{Name: "background_jobs", Unsupported: true}, {Name: "environment", Unsupported: true},
+	{Name: "file", Unsupported: true}, {Name: "files", Unsupported: true}, {Name: "git", Unsupported: true},
+	{Name: "handoff", Unsupported: true}, {Name: "http", Unsupported: true}, {Name: "lsp", Unsupported: true},
+	{Name: "mcp_catalog", Unsupported: true}, {Name: "model_picker", Unsupported: true},
+	{Name: "open_url", Unsupported: true}, {Name: "plan", Unsupported: true}, {Name: "rag", Unsupported: true},
+	{Name: "scheduler", Unsupported: true}, {Name: "search", Unsupported: true},
+	{Name: "session_context", Unsupported: true}, {Name: "session_plan", Unsupported: true},
+	{Name: "tasks", Unsupported: true}, {Name: "transfer_task", Unsupported: true},
+	{Name: "webhook", Unsupported: true},
 }
 
 var userPrompt = Kind{
