@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -380,7 +381,11 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 		}
 		def.BaseURL = base
 	}
-	base, err := cleanURL(strings.TrimSpace(def.BaseURL))
+	text, err := r.address(ref, name, def)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	base, err := cleanURL(strings.TrimSpace(text))
 	if err != nil {
 		return Endpoint{}, problem(ref, name, ErrBadProvider, fmt.Sprintf("provider %q: base URL: %s", name, err))
 	}
@@ -415,6 +420,30 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 		e.Key, _ = own.key(r.cfg.Env)
 	}
 	return e, nil
+}
+
+// address returns the address of a definition with the values of the variables in it, `${NAME}` or
+// `${env.NAME}`. A document that is not trusted must not have any: it could send any variable
+// anywhere.
+func (r *Registry) address(ref, name string, def ProviderDef) (string, error) {
+	if !strings.Contains(def.BaseURL, "${") {
+		return def.BaseURL, nil
+	}
+	if !def.Trusted {
+		return "", problem(ref, name, ErrUntrusted, fmt.Sprintf(
+			"the document is not allowed to use variables in the address %s; to allow it, use --trust", def.BaseURL))
+	}
+	var err error
+	text := os.Expand(def.BaseURL, func(variable string) string {
+		variable = strings.TrimPrefix(variable, "env.")
+		v := strings.TrimSpace(r.cfg.Env(variable))
+		if v == "" {
+			err = problem(ref, name, ErrBadProvider,
+				fmt.Sprintf("provider %q: base URL %s: %s is not set", name, def.BaseURL, variable))
+		}
+		return v
+	})
+	return text, err
 }
 
 // knownAt returns the known provider whose address is base, by default or from the environment.

@@ -114,6 +114,11 @@ func TestResolve(t *testing.T) {
 			model.Config{Env: env("MY=k"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "http://10.0.0.1/v1",
 				KeyEnv: "MY", Trusted: true}}}, "gw/m", "openai|gw|m|http://10.0.0.1/v1|key=k|named=true|own=false",
 		},
+		"variables in the address": {
+			model.Config{Env: env("MY=k", "HOST=10.0.0.1"), Providers: map[string]model.ProviderDef{
+				"gw": {BaseURL: "http://${env.HOST}/v1", KeyEnv: "MY", Trusted: true}}}, "gw/m",
+			"openai|gw|m|http://10.0.0.1/v1|key=k|named=true|own=false",
+		},
 		"no key of ours": {
 			model.Config{Env: env(keys...),
 				Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1"}}}, "gw/m",
@@ -194,6 +199,11 @@ func TestCheck(t *testing.T) {
 		"slash in a name": {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "meta/llama",
 			model.ErrUnknownProvider, []string{"openai/meta/llama"}},
 		"malformed": {model.Config{}, "openai/", model.ErrBadRef, hints},
+		"variable in the address of a document": {model.Config{Env: env("AWS_SECRET=s"),
+			Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/${AWS_SECRET}"}}},
+			"gw/m", model.ErrUntrusted, []string{"${AWS_SECRET}", "evil.example", "--trust"}},
+		"variable that is not set": {model.Config{Providers: map[string]model.ProviderDef{
+			"gw": {BaseURL: "${env.GW}/v1", Trusted: true}}}, "gw/m", model.ErrBadProvider, []string{"GW is not set"}},
 		"bad base": {model.Config{Env: env("OPENAI_BASE_URL=ftp://h")}, "openai/m", model.ErrBadProvider,
 			[]string{"OPENAI_BASE_URL", "http"}},
 		"defined, no key": {

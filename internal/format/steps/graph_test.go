@@ -148,9 +148,6 @@ workflow:
 		}, `workflow: the rules {"sharedConversation":true}`},
 		{"flows", func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {}} },
 			`workflow: the flow "f"`},
-		{"provider", func(w *workflow.Workflow) {
-			w.Providers = map[string]workflow.Provider{"p": {Kind: "google", BaseURL: "https://x"}}
-		}, `workflow: the provider "p" of kind "google", which no agent uses`},
 		{"timeout of calls", func(w *workflow.Workflow) {
 			w.Node("par").CallTimeout = 3e9
 		}, `node "par": the timeout of 3s for each call`},

@@ -1,8 +1,10 @@
 package steps
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,13 +15,12 @@ import (
 )
 
 var (
-	modelKeys = []string{
-		"provider", "model", "temperature", "max_tokens", "top_p", "frequency_penalty", "presence_penalty", "base_url",
-		"token_key",
-		"provider_opts", "thinking_budget", "parallel_tool_calls", "track_usage",
-	}
+	modelKeys     = append([]string{"provider", "model", "base_url", "token_key"}, paramKeys...)
 	idleModelKeys = []string{"routing", "type"}
-	providerKeys  = []string{"api_type", "base_url", "token_key", "omit"}
+	providerKeys  = append([]string{"provider", "api_type", "base_url", "token_key", "omit"}, paramKeys...)
+	paramKeys     = []string{"temperature", "max_tokens", "top_p", "frequency_penalty", "presence_penalty",
+		"provider_opts", "thinking_budget", "parallel_tool_calls", "track_usage"}
+	protocols = []string{"openai", "anthropic", "google"}
 )
 
 // model is an entry of `models:`: the reference that agents receive, and its parameters.
@@ -44,8 +45,10 @@ func (r *reader) use(name string) *model {
 func (r *reader) modelsSection(f field) {
 	for _, g := range r.fieldsOf(f) {
 		if s, ok := stringOf(g.value); ok && s != "" {
-			r.models[g.key] = &model{ref: s}
-			r.checkProvider(s, g)
+			m := &model{}
+			m.ref, m.params = r.reference(s)
+			r.models[g.key] = m
+			r.checkProvider(m.ref, g)
 			continue
 		}
 		if g.value.Kind != source.Map {
@@ -71,32 +74,20 @@ func (r *reader) model(at field) *model {
 			baseURL = r.text(f)
 		case "token_key":
 			key = r.text(f)
-		case "temperature":
-			p.Temperature = r.floatRef(f)
-		case "top_p":
-			p.TopP = r.floatRef(f)
-		case "frequency_penalty":
-			p.FrequencyPenalty = r.floatRef(f)
-		case "presence_penalty":
-			p.PresencePenalty = r.floatRef(f)
-		case "max_tokens":
-			p.MaxTokens = r.countRef(f)
-		case "thinking_budget":
-			r.thinking(p, f)
-		case "provider_opts":
-			for _, g := range r.fieldsOf(f) {
-				r.option(p, g.key, r.json(g))
-			}
-		case "parallel_tool_calls":
-			r.option(p, f.key, r.json(f))
-		case "track_usage": // usage is always recorded
 		default:
+			if r.param(p, f) {
+				continue
+			}
 			if slices.Contains(idleModelKeys, f.key) {
 				r.reportUnsupported(f, "model "+strconv.Quote(at.key))
 				continue
 			}
 			r.unknown(f, diag.Warning, "model "+strconv.Quote(at.key), slices.Concat(modelKeys, idleModelKeys))
 		}
+	}
+	inherit(p, r.defaults[provider])
+	if alias := r.aliases[provider]; alias != "" {
+		provider = alias
 	}
 	if baseURL != "" || key != "" {
 		provider = r.ownProvider(at.key, provider, baseURL, key)
@@ -112,6 +103,64 @@ func (r *reader) model(at field) *model {
 		m.ref = ""
 	}
 	return m
+}
+
+// param reads a key of a model's parameters, and reports whether f is one.
+func (r *reader) param(p *workflow.ModelParams, f field) bool {
+	switch f.key {
+	case "temperature":
+		p.Temperature = r.floatRef(f)
+	case "top_p":
+		p.TopP = r.floatRef(f)
+	case "frequency_penalty":
+		p.FrequencyPenalty = r.floatRef(f)
+	case "presence_penalty":
+		p.PresencePenalty = r.floatRef(f)
+	case "max_tokens":
+		p.MaxTokens = r.countRef(f)
+	case "thinking_budget":
+		r.thinking(p, f)
+	case "provider_opts":
+		for _, g := range r.fieldsOf(f) {
+			r.option(p, g.key, r.json(g))
+		}
+	case "parallel_tool_calls":
+		r.option(p, f.key, r.json(f))
+	case "track_usage": // usage is always recorded
+	default:
+		return false
+	}
+	return true
+}
+
+// inherit sets the parameters that p does not have to those of from.
+func inherit(p *workflow.ModelParams, from workflow.ModelParams) {
+	p.Temperature, p.TopP = cmp.Or(p.Temperature, from.Temperature), cmp.Or(p.TopP, from.TopP)
+	p.FrequencyPenalty = cmp.Or(p.FrequencyPenalty, from.FrequencyPenalty)
+	p.PresencePenalty = cmp.Or(p.PresencePenalty, from.PresencePenalty)
+	p.MaxTokens = cmp.Or(p.MaxTokens, from.MaxTokens)
+	if p.ThinkingBudget == nil && p.ReasoningEffort == "" {
+		p.ThinkingBudget, p.ReasoningEffort = from.ThinkingBudget, from.ReasoningEffort
+	}
+	if len(from.Provider) > 0 {
+		opts := maps.Clone(from.Provider)
+		maps.Copy(opts, p.Provider)
+		p.Provider = opts
+	}
+}
+
+// reference returns the reference that a document's provider/model stands for, and the parameters
+// that the provider has for its models.
+func (r *reader) reference(ref string) (string, workflow.ModelParams) {
+	provider, name, _ := strings.Cut(ref, "/")
+	if alias := r.aliases[provider]; alias != "" {
+		ref = alias + "/" + name
+	}
+	var p workflow.ModelParams
+	if name != "" {
+		inherit(&p, r.defaults[provider])
+	}
+	return ref, p
 }
 
 func (r *reader) option(p *workflow.ModelParams, key string, v json.RawMessage) {
@@ -151,7 +200,7 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 			p.KeyEnv = base.KeyEnv
 		}
 		p.Omit = base.Omit
-	} else if provider == "anthropic" || provider == "google" {
+	} else if slices.Contains(protocols, provider) {
 		p.Kind = provider
 	}
 	shared := fmt.Sprintf("%q", p)
@@ -194,8 +243,12 @@ func (r *reader) providersSection(f field) {
 			continue
 		}
 		p := workflow.Provider{Kind: "openai"}
+		var params workflow.ModelParams
+		var kind field
 		for _, h := range r.fields(g.value) {
 			switch h.key {
+			case "provider":
+				kind = h
 			case "base_url":
 				p.BaseURL = r.text(h)
 			case "token_key":
@@ -214,16 +267,18 @@ func (r *reader) providersSection(f field) {
 					d.Hint = diag.DidYouMean(word, []string{"openai_chatcompletions", "openai_responses"})
 				}
 			default:
-				r.unknown(h, diag.Warning, "provider "+strconv.Quote(g.key), providerKeys)
+				if !r.param(&params, h) {
+					r.unknown(h, diag.Warning, "provider "+strconv.Quote(g.key), providerKeys)
+				}
 			}
-		}
-		if p.BaseURL == "" {
-			r.diags.Errorf(g.span, g.path, codeMissingKey, "provider %q needs a base_url", g.key)
 		}
 		if strings.Contains(g.key, "/") {
 			r.diags.Errorf(g.span, g.path, codeBadValue, "the name of provider %q holds a slash", g.key)
 		}
-		r.addProvider(g.key, p)
+		r.defaults[g.key] = params
+		if r.protocol(g, kind, &p) {
+			r.addProvider(g.key, p)
+		}
 	}
 }
 
@@ -239,6 +294,33 @@ func (r *reader) omit(f field) []string {
 		return nil
 	}
 	return omit
+}
+
+// protocol sets the protocol of the provider at, whose key `provider` is kind, and checks its
+// address. It reports whether the provider is one of its own; otherwise its models are those of the
+// provider that kind names.
+func (r *reader) protocol(at, kind field, p *workflow.Provider) bool {
+	word := ""
+	if kind.value != nil {
+		word = r.text(kind)
+	}
+	switch {
+	case slices.Contains(protocols, word):
+		p.Kind = word
+		return true
+	case word == "":
+	case r.opts.Providers != nil && !slices.Contains(r.opts.Providers, word):
+		// the protocol is unknown, so no address may be asked; a model that is used has no provider
+		r.checkProvider(word+"/", kind)
+		return false
+	case p.BaseURL == "" && p.KeyEnv == "":
+		r.aliases[at.key] = word
+		return false
+	}
+	if p.BaseURL == "" {
+		r.diags.Errorf(at.span, at.path, codeMissingKey, "provider %q needs a base_url", at.key)
+	}
+	return true
 }
 
 // useModel sets a's model to the one that f names: an entry of `models:`, otherwise a reference.
@@ -261,14 +343,15 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 	if ref == "auto" { // any available model, which is what an unset model means
 		return
 	}
-	a.Model = ref
-	r.checkProvider(ref, f)
+	a.Model, a.Params = r.reference(ref)
+	r.checkProvider(a.Model, f)
 }
 
 func (r *reader) fallbackModel(name string, e field) string {
 	m := r.use(name)
 	if m == nil {
-		return name
+		m = &model{}
+		m.ref, m.params = r.reference(name)
 	}
 	if !isZero(m.params) {
 		r.diags.Warnf(e.value.Span, e.path, codeUnsupported,

@@ -96,10 +96,12 @@ type reader struct {
 	externalAgents  map[string]int    // index into Options.Agents, by id
 	models          map[string]*model
 	mcps            map[string]json.RawMessage
-	shared          map[string]field // toolsets of the document by name, for use_toolsets
-	modelProviders  map[string]workflow.Provider // providers that models define themselves
-	shares          map[string]string            // names of the providers in modelProviders, by content
-	warnedProviders map[string]bool              // providers already warned about
+	shared          map[string]field                // toolsets of the document by name, for use_toolsets
+	defaults        map[string]workflow.ModelParams // of the models of a provider, by its name
+	aliases         map[string]string               // provider that another one stands for, by its name
+	modelProviders  map[string]workflow.Provider    // providers that models define themselves
+	shares          map[string]string               // names of the providers in modelProviders, by content
+	warnedProviders map[string]bool                 // providers already warned about
 
 	inputs      []string // names, including those of inputs with errors
 	declares    bool     // the document has the key inputs, so prompts hold expressions

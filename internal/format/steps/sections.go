@@ -41,8 +41,8 @@ func newReader(root *source.Node, opts Options) *reader {
 		opts:           opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{},
 		warnedProviders: map[string]bool{},
-		shared:          map[string]field{},
-		modelProviders:  map[string]workflow.Provider{}, shares: map[string]string{},
+		shared:          map[string]field{}, defaults: map[string]workflow.ModelParams{}, aliases: map[string]string{},
+		modelProviders: map[string]workflow.Provider{}, shares: map[string]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }

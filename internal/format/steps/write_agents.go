@@ -25,12 +25,15 @@ func (o *writer) agents() {
 	providers, models, section := mapping(), mapping(), mapping()
 	for name := range sortedKeys(o.w.Providers) {
 		p := o.w.Providers[name]
-		if p.Kind != "openai" || p.BaseURL == "" {
-			continue // defined by a model
-		}
 		m := mapping()
-		put(m, "api_type", plain("openai_chatcompletions"))
-		put(m, "base_url", text(p.BaseURL))
+		if p.Kind == "openai" && p.BaseURL != "" {
+			put(m, "api_type", plain("openai_chatcompletions"))
+		} else {
+			put(m, "provider", text(p.Kind))
+		}
+		if p.BaseURL != "" {
+			put(m, "base_url", text(p.BaseURL))
+		}
 		if p.KeyEnv != "" {
 			put(m, "token_key", text(p.KeyEnv))
 		}
@@ -43,11 +46,6 @@ func (o *writer) agents() {
 	for i := range o.w.Agents {
 		a := &o.w.Agents[i]
 		put(section, a.ID, o.agent(a, ms))
-	}
-	for name := range sortedKeys(o.w.Providers) {
-		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.written[name] {
-			o.unsupported.Addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
-		}
 	}
 	for _, s := range []struct {
 		key string
@@ -240,19 +238,16 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 }
 
-// modelWriter writes the models section: an entry for every model that has parameters or its own
-// server.
+// modelWriter writes the models section: an entry for every model that has parameters.
 type modelWriter struct {
 	o       *writer
 	section *yaml.Node
 	entries map[string]string // by content
 	taken   map[string]bool   // names of entries, and every model name used by agents
-	written map[string]bool   // providers defined by an entry
 }
 
 func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
-	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{},
-		written: map[string]bool{}}
+	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{}}
 	for _, a := range o.w.Agents {
 		ms.taken[a.Model] = true
 		for _, f := range a.Fallbacks {
@@ -271,31 +266,16 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 	if !found {
 		provider, model = "", ref
 	}
-	p, declared := ms.o.w.Providers[provider]
-	own := declared && (p.Kind != "openai" || p.BaseURL == "")
 	body := mapping()
-	if own {
-		put(body, "provider", text(p.Kind))
-	} else if provider != "" {
+	if provider != "" {
 		put(body, "provider", text(provider))
 	}
 	if model != "" {
 		put(body, "model", text(model))
 	}
-	if own {
-		if p.BaseURL != "" {
-			put(body, "base_url", text(p.BaseURL))
-		}
-		if p.KeyEnv != "" {
-			put(body, "token_key", text(p.KeyEnv))
-		}
-	}
-	if own && len(p.Omit) > 0 {
-		ms.o.unsupported.Addf("workflow", "the omitted parameters of the provider %q", provider)
-	}
 	before := len(body.Content)
 	ms.params(params, at, body)
-	if bare := ref != "auto" && !strings.Contains(ref, ","); bare && !own && len(body.Content) == before {
+	if bare := ref != "auto" && !strings.Contains(ref, ","); bare && len(body.Content) == before {
 		return ref
 	}
 	content, _ := yaml.Dump(body)
@@ -303,11 +283,7 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 	if name, ok := ms.entries[key]; ok {
 		return name
 	}
-	name := provider
-	if !own || ms.written[provider] {
-		name = ms.name(agent)
-	}
-	ms.written[provider] = ms.written[provider] || own
+	name := ms.name(agent)
 	ms.entries[key] = name
 	ms.taken[name] = true
 	put(ms.section, name, body)

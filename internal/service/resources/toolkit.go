@@ -319,6 +319,8 @@ func KeysSent(w *workflow.Workflow) []string {
 			add(p.KeyEnv + " to " + p.BaseURL)
 		case name == p.Kind:
 			add("the key of " + name + " to " + p.BaseURL)
+		case strings.Contains(p.BaseURL, "${"):
+			add("the variables in it to " + p.BaseURL)
 		}
 	}
 	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches,
