@@ -211,12 +211,20 @@ func (a *Agent) Repeats() int {
 	return a.NoProgress
 }
 
+// TransferTool is docker-agent's name of the tool that passes a task to a sub-agent, with the input
+// {"agent": string, "task": string, "expected_output": string}. Agents with sub-agents have it in
+// addition to the tools of these; it is offered to those whose system prompt names it.
+const TransferTool = "transfer_task"
+
 // Delegates returns the names of the tools with which the agent passes work to other agents: those
-// of its sub-agents, and [HandoffTool] if it hands over.
+// of its sub-agents, [TransferTool] if it has any, and [HandoffTool] if it hands over.
 func (a *Agent) Delegates() []string {
 	var names []string
 	for _, s := range a.Subagents {
 		names = append(names, s.Tool)
+	}
+	if len(names) > 0 {
+		names = append(names, TransferTool)
 	}
 	if len(a.Handoffs) > 0 {
 		names = append(names, HandoffTool)

@@ -244,8 +244,10 @@ func (k *RunResources) guarded(ctx context.Context, info *Info, c *engine.CallMo
 		return nil
 	}
 	for _, tc := range engine.Delegating(c.Agent, reply) {
-		if _, asks := k.Tools.Order(ctx, tool.Call{Run: info.Run, Agent: c.Agent.ID, Within: c.Within, Node: c.Node,
-			Name: tc.Name, Arguments: tc.Arguments, Delegates: true}); asks && !slices.Contains(names, tc.Name) {
+		call := tool.Call{Run: info.Run, Agent: c.Agent.ID, Within: c.Within, Node: c.Node, Name: tc.Name,
+			Arguments: tc.Arguments, Delegates: true}
+		call.OtherName, call.OtherArguments = engine.OtherName(c.Agent, tc.Name, tc.Arguments)
+		if _, asks := k.Tools.Order(ctx, call); asks && !slices.Contains(names, tc.Name) {
 			names = append(names, tc.Name)
 		}
 	}

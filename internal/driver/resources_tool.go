@@ -88,6 +88,9 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 	}
 	if c.Agent != nil {
 		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs
+		if c.Delegates {
+			call.OtherName, call.OtherArguments = engine.OtherName(c.Agent, c.Tool, c.Arguments)
+		}
 	}
 	return call
 }

@@ -63,6 +63,11 @@ func Delegating(a *workflow.Agent, reply chat.Message) []chat.ToolCall {
 	})
 }
 
+// OtherName is [loop.OtherName].
+func OtherName(a *workflow.Agent, tool string, arguments json.RawMessage) (string, json.RawMessage) {
+	return loop.OtherName(a, tool, arguments)
+}
+
 // pendingHandoff returns the pending hand-off, or nil if there is none.
 func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
 	tc, to, ok := s.state.Loop.Handoff(&s.state, id, fr)

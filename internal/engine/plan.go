@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -57,7 +58,7 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 }
 
 // toolDefs returns the definitions of agent a's tools that the engine answers itself: its
-// sub-agents.
+// sub-agents, and docker-agent's name for all of them where the system prompt speaks of it.
 func toolDefs(f *plan.Flow, a *plan.Agent) []chat.ToolDef {
 	defs := make([]chat.ToolDef, 0, len(a.Subagents))
 	for _, s := range a.Subagents {
@@ -69,7 +70,26 @@ func toolDefs(f *plan.Flow, a *plan.Agent) []chat.ToolDef {
 		}
 		defs = append(defs, chat.ToolDef{Name: s.Tool, Description: desc, Parameters: subagentParams})
 	}
+	if len(defs) > 0 && transferNamed.MatchString(a.System) {
+		defs = append(defs, transferDef(a))
+	}
 	return slices.Clip(defs)
+}
+
+// transferNamed matches texts that name [workflow.TransferTool].
+var transferNamed = regexp.MustCompile(`\b` + workflow.TransferTool + `\b`)
+
+func transferDef(a *plan.Agent) chat.ToolDef {
+	var ids []string
+	for _, s := range a.Subagents {
+		ids = append(ids, s.Agent)
+	}
+	names, _ := json.Marshal(ids) // strings always encode
+	return chat.ToolDef{Name: workflow.TransferTool, Description: "Hand a task to one of your agents and get its result.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string","enum":` + string(names) +
+			`,"description":"The agent that does the task."},"task":{"type":"string","description":"The task, with ` +
+			`everything the agent needs to know."},"expected_output":{"type":"string","description":"What the result ` +
+			`is to be."}},"required":["agent","task"],"additionalProperties":false}`)}
 }
 
 var subagentParams = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","description":"The ` +

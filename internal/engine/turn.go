@@ -3,10 +3,10 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -70,8 +70,7 @@ func (s *agents) concurrent(id, fr int, calls []chat.ToolCall, found []int) []in
 	a := s.agent(id, fr)
 	var out []int
 	for i, tc := range calls {
-		_, isSub := a.Subs[tc.Name]
-		if isSub || a.ToolCalls == workflow.ToolCallsParallel || slices.Contains(found, i) {
+		if loop.Asks(a.Agent, tc.Name) || a.ToolCalls == workflow.ToolCallsParallel || slices.Contains(found, i) {
 			out = append(out, i)
 		}
 	}
@@ -94,8 +93,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	if loop.HandsOver(a.Agent, tc.Name) && (s.rejectsHandoff(id, fr, tc) || !guarded) {
 		return
 	}
-	sub, ok := a.Subs[tc.Name]
-	if !ok || guarded {
+	if !loop.Asks(a.Agent, tc.Name) || guarded {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
@@ -103,7 +101,12 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 			CheckOnly: checkOnly})
 		return
 	}
-	input := expr.Text(args["input"])
+	sub, input, ok := loop.Task(a.Agent, tc.Name, tc.Arguments)
+	if !ok {
+		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
+			Text: "The call names none of the agents that take tasks: " + subagentNames(a.Agent) + "."})
+		return
+	}
 	f := s.frame(id, fr)
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
 	target := s.graph.FlowOf(id).Agents[sub.Agent]
@@ -117,6 +120,15 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 		System: viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
+}
+
+// subagentNames returns the ids of an agent's sub-agents as a list.
+func subagentNames(a *workflow.Agent) string {
+	var ids []string
+	for _, s := range a.Subagents {
+		ids = append(ids, s.Agent)
+	}
+	return strings.Join(ids, ", ")
 }
 
 // turnAnswered starts what a result was awaited for: further calls of the turn or, once each has

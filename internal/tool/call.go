@@ -3,6 +3,7 @@ package tool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -87,8 +88,15 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 // delegation returns the permission decision for a call that passes work to another agent. Such
 // calls belong to no toolset.
 func (s *Set) delegation(c Call) permit.Decision {
-	d, _ := s.policyFor(c).Decide(permit.Call{Own: c.Name, Offered: c.Name, Arguments: Canonical(c.Arguments),
-		Delegates: true})
+	decide := func(name string, arguments json.RawMessage) permit.Decision {
+		d, _ := s.policyFor(c).Decide(permit.Call{Own: name, Offered: name, Arguments: Canonical(arguments),
+			Delegates: true})
+		return d
+	}
+	d := decide(c.Name, c.Arguments)
+	if c.OtherName != "" {
+		d = max(d, decide(c.OtherName, c.OtherArguments))
+	}
 	return d
 }
 

@@ -93,6 +93,9 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	for name := range s.reserved {
 		taken[name] = true
 	}
+	for _, name := range grant.Delegates {
+		taken[name] = true
+	}
 	var offered []*binding
 	for _, b := range t.bindings {
 		if b.inst == nil {

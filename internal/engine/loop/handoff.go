@@ -14,12 +14,6 @@ func HandsOver(a *workflow.Agent, tool string) bool {
 		!slices.ContainsFunc(a.Subagents, func(s workflow.Subagent) bool { return s.Tool == tool })
 }
 
-// Delegates reports whether a call of that tool by an agent starts a sub-agent or hands the
-// conversation over.
-func Delegates(a *workflow.Agent, tool string) bool {
-	return slices.Contains(a.Delegates(), tool)
-}
-
 // Accepted returns the call of a reply that hands over and the target agent, or false if no call
 // does. The first call that names a listed agent counts.
 func Accepted(a *workflow.Agent, calls []chat.ToolCall) (chat.ToolCall, string, bool) {

@@ -82,8 +82,6 @@ type Agent struct {
 	// output; nil if there is none.
 	SystemTemplate *expr.Template
 	Schema         *schema.Schema
-	// Subs are the sub-agents, by the tool that calls them.
-	Subs map[string]*workflow.Subagent
 }
 
 // IsFreeJoin reports whether a node is a join that belongs to no fork.
@@ -290,10 +288,7 @@ func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition
 }
 
 func compileAgent(a *workflow.Agent, opts expr.Options) (*Agent, error) {
-	c := &Agent{Agent: a, Subs: make(map[string]*workflow.Subagent, len(a.Subagents))}
-	for i := range a.Subagents {
-		c.Subs[a.Subagents[i].Tool] = &a.Subagents[i]
-	}
+	c := &Agent{Agent: a}
 	if a.Template {
 		t, problems := expr.ParseTemplate(a.System, opts)
 		if p := expr.Refusal(problems); p != nil {
