@@ -290,6 +290,8 @@ type Source struct {
 	Nodes  map[string]diag.Span
 	Edges  []diag.Span // parallel to Workflow.Edges; may be shorter
 	Agents map[string]diag.Span
+	// Files are files whose texts became part of the workflow, relative to the document.
+	Files []string
 }
 
 // Node returns the position of the node id, or only the file if the position is unknown.

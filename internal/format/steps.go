@@ -28,7 +28,7 @@ func stepsFormat() Format {
 		Detect:    steps.Detect, Write: steps.Write, Schema: steps.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 			return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers,
-				Servers: o.Servers})
+				Servers: o.Servers, File: o.File})
 		},
 		adapt: (*adapter).toSteps, templates: true,
 	}

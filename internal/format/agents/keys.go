@@ -31,6 +31,8 @@ func Keys() []Key {
 		{"model", "model", true, "`provider/model`, or in steps documents an entry of `models`"},
 		{"instruction", "systemPrompt", true,
 			"the system prompt; a template in steps documents, sent as written elsewhere"},
+		{"instruction_file", "", true, "the name of a file, or a list of names, whose text is the instruction: see " +
+			"[files](#date-environment-and-files)"},
 		{"", "params", true,
 			"`temperature`, `topP`, `maxTokens`, `frequencyPenalty`, `presencePenalty`, `reasoningEffort`, " +
 				"`thinkingBudget`, `stop`, `provider` (options as the provider names them); in steps documents they " +

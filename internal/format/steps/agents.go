@@ -95,7 +95,7 @@ func (r *reader) agent(at field) {
 	var system *source.Node
 	var subs, hands []field
 	var said *source.Node
-	modelSaid := field{}
+	modelSaid, files := field{}, field{}
 	for _, f := range r.fields(at.value) {
 		switch f.key {
 		case "name":
@@ -106,6 +106,8 @@ func (r *reader) agent(at field) {
 			a.Description = r.text(f)
 		case "instruction":
 			a.System, system = r.text(f), f.value
+		case "instruction_file":
+			files = f
 		case "tools":
 			a.Tools = r.texts(f)
 		case "toolsets":
@@ -152,9 +154,53 @@ func (r *reader) agent(at field) {
 	if modelSaid.value != nil {
 		r.useModel(&a, modelSaid)
 	}
+	if files.value != nil && !files.value.IsNull() {
+		if system != nil {
+			r.diags.Errorf(files.span, files.path, codeBadValue,
+				"agent %q has both instruction and instruction_file", at.key).Hint = "leave one of them out"
+		}
+		a.System = r.instructionFiles(at.key, files)
+	}
 	out := r.addAgent(a, at)
 	out.system, out.subs, out.handoffFields, out.schema = system, subs, hands, said
 	r.outputSchema(a.ID)
+}
+
+// instructionFiles reads `instruction_file:`, the name of a file or a list of names, and returns
+// their texts, separated by blank lines.
+func (r *reader) instructionFiles(agent string, f field) string {
+	list := []field{f}
+	if f.value.Kind == source.List {
+		list = r.list(f)
+	}
+	var texts []string
+	for _, e := range list {
+		name := r.text(e)
+		refuse := func(hint, problem string) {
+			r.diags.Errorf(e.value.Span, e.path, codeBadFile, "agent %q: instruction_file %q: %s", agent, name,
+				problem).Hint = hint
+		}
+		name = strings.TrimPrefix(name, "./")
+		switch {
+		case !workflow.IsLocalName(name):
+			refuse("", "it is not a path in the folder of the document, without `..`")
+			continue
+		case r.opts.File == nil:
+			refuse("put the text of the file into instruction",
+				"the document is not in a folder, so it cannot name a file")
+			continue
+		}
+		text, err := r.opts.File(name)
+		if err != nil {
+			refuse("paths are relative to the folder of the document", err.Error())
+			continue
+		}
+		texts = append(texts, text)
+		if !slices.Contains(r.w.Source.Files, name) {
+			r.w.Source.Files = append(r.w.Source.Files, name)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // subAgents resolves `sub_agents:` once all agents are known.

@@ -25,6 +25,9 @@ type Options struct {
 	// Servers are MCP servers that the operator defines: a toolset may refer to one, but cannot
 	// change what it starts, sends or offers (SEC5).
 	Servers []string
+	// File returns the text of a file beside the document; nil means that the document is in no
+	// folder.
+	File func(name string) (string, error)
 }
 
 // Codes of the diagnostics defined by this package.
@@ -51,6 +54,7 @@ const (
 	codeNotReplaced   = "not-replaced"
 	CodeTooDeep       = "too-deep"
 	codeVersion       = "unknown-version"
+	codeBadFile       = "bad-file"
 )
 
 // MaxDepth is the maximum nesting depth of steps, counting blocks and conditions alike.

@@ -69,11 +69,40 @@ func wants(w *workflow.Workflow) wanted {
 	return out
 }
 
-// Guarded returns the prompt files of a workflow that are read only for trusted documents: files
-// that are not written for human readers and, with their full paths, files outside the project of
-// the document in dir.
+// filesIn returns a function that reads files of instructions in a folder, with the limits of prompt
+// files; nil if there is no folder.
+func filesIn(folder string) func(name string) (string, error) {
+	if folder == "" {
+		return nil
+	}
+	texts, total := map[string]string{}, 0
+	return func(name string) (string, error) {
+		if text, ok := texts[name]; ok {
+			return text, nil
+		}
+		data, err := readIn(folder, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", errors.New("no such file")
+		case err != nil:
+			return "", errors.New(problemOf(err))
+		case len(data) > maxPromptFileBytes:
+			return "", fmt.Errorf("it has more than %d bytes (max_prompt_file_bytes)", maxPromptFileBytes)
+		}
+		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd"))
+		if total += len(text); total > maxPromptFilesBytes {
+			return "", fmt.Errorf("all files have more than %d bytes (max_prompt_files_bytes)", maxPromptFilesBytes)
+		}
+		texts[name] = text
+		return text, nil
+	}
+}
+
+// Guarded returns the files of prompts and instructions of a workflow that are used only for trusted
+// documents: files that are not written for human readers and, with their full paths, files outside
+// the project of the document in dir.
 func Guarded(w *workflow.Workflow, dir string) []string {
-	var out []string
+	out := slices.DeleteFunc(instructionFiles(w), isOpen)
 	for _, name := range wants(w).files {
 		if !isOpen(name) {
 			out = append(out, name)
@@ -82,6 +111,21 @@ func Guarded(w *workflow.Workflow, dir string) []string {
 		_, folder, err := readPromptFile(dir, name)
 		if err == nil && folder != "" && !inProject(folder, dir) {
 			out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
+		}
+	}
+	return out
+}
+
+// instructionFiles returns the files that a workflow, and those that its steps run, have their
+// instructions from.
+func instructionFiles(w *workflow.Workflow) []string {
+	var out []string
+	for _, part := range withNested(w) {
+		out = append(out, part.Source.Files...)
+		for _, name := range slices.Sorted(maps.Keys(part.Called)) {
+			if sub := part.Called[name]; sub != nil {
+				out = append(out, instructionFiles(sub)...)
+			}
 		}
 	}
 	return out

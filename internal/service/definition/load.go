@@ -67,7 +67,7 @@ type LoadOptions struct {
 	// check.
 	Dir string
 	// Folder is the folder of the document, in which it finds the workflow files that its steps run
-	// . "" means that it cannot name any.
+	// and the files of instructions. "" means that it cannot name any.
 	Folder string
 	// skipFiles means that the files of the document are read elsewhere.
 	skipFiles bool
@@ -243,7 +243,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, extra
 	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format,
 		Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()),
 		MissingTools: missingTools(opts.Operator, opts.Env), Agents: extra, AllowUnknown: opts.AllowUnknown,
-		MaxNodes: opts.Operator.Limits.DocumentNodes}
+		MaxNodes: opts.Operator.Limits.DocumentNodes, File: filesIn(opts.Folder)}
 	if err := inflight.From(ctx).Reserve(workBytes(data)); err != nil {
 		return nil, nil, err
 	}
