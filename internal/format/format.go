@@ -131,6 +131,11 @@ func incomplete(diags diag.List) bool {
 // choose finds the format of a document, and reports a problem if there is none.
 func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
+	if other, ok := foreign(root); ok {
+		diags.Errorf(span, "", CodeUnknownFormat, "this is %s, which Hocket does not read", other.name).Hint =
+			"write it as a document of Hocket: docs/" + other.page + " shows how"
+		return Format{}, false
+	}
 	if name == "" {
 		if name = Detect(root); name == "" {
 			d := diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root))
