@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -120,7 +121,7 @@ var (
 	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model",
 		"defer"}
 	mcpKeys = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version",
-		"idle_timeout", "connect_timeout"}
+		"idle_timeout", "connect_timeout", "lifecycle"}
 )
 
 func (p *parser) specs(n *yaml.Node, path string) []Spec {
@@ -262,6 +263,8 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 		s.IdleTimeout = p.duration(e)
 	case mcp && e.key == "connect_timeout":
 		s.ConnectTimeout = p.duration(e)
+	case mcp && e.key == "lifecycle":
+		p.lifecycle(s, e)
 	case slices.Contains(own, e.key):
 		options[e.key] = p.any(e.value)
 	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
@@ -275,6 +278,31 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 			s.Type).UnknownKey(e.key, keys)
 	default:
 		options[e.key] = p.any(e.value)
+	}
+}
+
+// lifecycle parses docker-agent's supervision of a server: the two timeouts are those of Hocket, and
+// a broken connection is made again whatever the rest says.
+func (p *parser) lifecycle(s *Spec, e entry) {
+	if e.value.Kind != yaml.MappingNode {
+		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "lifecycle must be a map, got %s", nodeKind(e.value))
+		return
+	}
+	idle := []string{"profile", "required", "restart", "max_restarts", "backoff"}
+	for _, k := range p.entries(e.value, e.path) {
+		switch {
+		case k.key == "startup_timeout" && p.text(k) != "0":
+			s.ConnectTimeout = cmp.Or(s.ConnectTimeout, p.duration(k))
+		case k.key == "call_timeout" && p.text(k) != "0":
+			s.Timeout = cmp.Or(s.Timeout, p.duration(k))
+		case k.key == "startup_timeout", k.key == "call_timeout":
+		case slices.Contains(idle, k.key):
+			p.list.Warnf(p.span(k.node), k.path, "no-effect", "%q of lifecycle has no effect", k.key).Hint =
+				"a server that does not start fails the step; a broken connection is made again"
+		default:
+			p.list.Warnf(p.span(k.node), k.path, "unknown-key", "unknown key %q in lifecycle",
+				k.key).UnknownKey(k.key, append([]string{"startup_timeout", "call_timeout"}, idle...))
+		}
 	}
 }
 
