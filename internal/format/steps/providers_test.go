@@ -26,3 +26,14 @@ agents: {root: {model: m}}
 		}
 	}
 }
+
+// TestProviders_NoAddress checks that a provider needs an address unless its protocol has one.
+func TestProviders_NoAddress(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"{token_key: K}", "{provider: groq, token_key: K}"} {
+		_, diags := read(t, "providers: {a: "+body+"}\nagents: {root: {model: a/x}}\n", steps.Options{})
+		if !diags.HasErrors() || !strings.Contains(diags.Error(), "needs a base_url") {
+			t.Errorf("%s: %v", body, diags)
+		}
+	}
+}
