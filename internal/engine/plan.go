@@ -85,7 +85,8 @@ func transferDef(a *plan.Agent) chat.ToolDef {
 		ids = append(ids, s.Agent)
 	}
 	names, _ := json.Marshal(ids) // strings always encode
-	return chat.ToolDef{Name: workflow.TransferTool, Description: "Hand a task to one of your agents and get its result.",
+	return chat.ToolDef{Name: workflow.TransferTool,
+		Description: "Hand a task to one of your agents and get its result.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string","enum":` + string(names) +
 			`,"description":"The agent that does the task."},"task":{"type":"string","description":"The task, with ` +
 			`everything the agent needs to know."},"expected_output":{"type":"string","description":"What the result ` +

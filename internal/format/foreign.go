@@ -31,7 +31,9 @@ func foreignSystems() []foreignSystem {
 		}},
 		{"a workflow of OpenAI's Agent Builder", "canvas.md", isAgentBuilder},
 		{"a workflow of GitHub Actions", "steps.md", func(n *source.Node) bool {
-			return anyItem(n.Get("jobs"), func(j *source.Node) bool { return hasKey("runs-on")(j) || hasKey("uses")(j) })
+			return anyItem(n.Get("jobs"), func(j *source.Node) bool {
+				return hasKey("runs-on")(j) || hasKey("uses")(j)
+			})
 		}},
 		{"a workflow of Argo", "steps.md", func(n *source.Node) bool {
 			return strings.HasPrefix(textOf(n.Get("apiVersion")), "argoproj.io/")

@@ -59,7 +59,8 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 	a.Welcome = f.Str(v.key("welcomeMessage", "welcome_message"))
 	if e := f.Node().Entry("instruction_file"); e != nil {
 		f.Get("instruction_file")
-		diags.Errorf(e.KeySpan, e.Value.Path(), CodeUnsupported, "agent %q: instruction_file is a key of steps documents",
+		diags.Errorf(e.KeySpan, e.Value.Path(), CodeUnsupported,
+			"agent %q: instruction_file is a key of steps documents",
 			v.name).Hint = "put the text of the file into systemPrompt"
 	}
 	for _, name := range append(Names(true, false), Names(false, false)...) {

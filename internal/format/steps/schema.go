@@ -30,7 +30,8 @@ func documentForms() part.Object {
 		versions = append(versions, n, strconv.Itoa(n))
 	}
 	return part.Object{
-		"version": part.With(part.Object{"enum": versions}, "the version of docker-agent's form; the newest without it"),
+		"version": part.With(part.Object{"enum": versions},
+			"the version of docker-agent's form; the newest without it"),
 		"metadata": part.Section("for people", part.Object{"author": part.Scalar(""), "license": part.Scalar(""),
 			"readme": part.Scalar(""), "description": part.Scalar("what the workflow is for"),
 			"version": part.Scalar("")}),
@@ -44,7 +45,8 @@ func documentForms() part.Object {
 		"models": part.MapOf("models with parameters, by names that agents use",
 			part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
 		"mcps": part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
-		"toolsets": part.Either("what tool steps may use, in the form of an agent's toolsets, or a map for use_toolsets",
+		"toolsets": part.Either(
+			"what tool steps may use, in the form of an agent's toolsets, or a map for use_toolsets",
 			part.List("", part.Toolset()), part.MapOf("", part.Toolset())),
 		"permissions": part.Either("permissions of every agent and of tool steps", part.Ref("permissions"),
 			part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
