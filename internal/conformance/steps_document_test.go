@@ -188,7 +188,7 @@ workflow:
 	{name: "S4-32 versions, the order of agents, and unknown keys", test: func(t *testing.T) {
 		const rest = "agents:\n  z: {instruction: z}\n  a: {instruction: a}\n  m: {instruction: m}\nworkflow: " +
 			"[{type: agent, name: a}]\n"
-		for v := range 8 {
+		for v := range 16 {
 			load(t, fmt.Sprintf("version: %q\n", fmt.Sprint(v))+rest)
 		}
 		wf, _ := load(t, rest)
@@ -197,7 +197,7 @@ workflow:
 			ids = append(ids, a.ID)
 		}
 		same(t, "agents", ids, []string{"z", "a", "m"})
-		for _, v := range []string{`"8"`, `"v1"`, `"1.0"`} {
+		for _, v := range []string{`"16"`, `"v1"`, `"1.0"`} {
 			refused(t, "version: "+v+"\n"+rest)
 		}
 		for _, workflow := range []string{
