@@ -43,6 +43,13 @@ type entry struct {
 	refusedAt time.Time
 }
 
+// unread is a schedule that cannot be parsed. Its error is kept, because a suggestion in it takes
+// far longer than a poll.
+type unread struct {
+	source workflow.Schedule
+	err    error
+}
+
 // refresh compares the published schedules with the registered ones.
 func (s *Scheduler) refresh(ctx context.Context) {
 	list, err := s.cfg.Source.Branches(ctx)
@@ -104,11 +111,18 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 	if e := s.all[b.Key]; e != nil && sameTimes(e.source, b.Schedule) {
 		return e.sched, e.loc, nil
 	}
-	sched, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
-	if err != nil {
-		return sched, nil, err
+	if u, ok := s.unread[b.Key]; ok && sameTimes(u.source, b.Schedule) {
+		return schedule.Schedule{}, nil, u.err
 	}
-	loc, err := schedule.Zone(b.Schedule.TimeZone, s.cfg.Zone)
+	delete(s.unread, b.Key)
+	sched, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
+	var loc *time.Location
+	if err == nil {
+		loc, err = schedule.Zone(b.Schedule.TimeZone, s.cfg.Zone)
+	}
+	if err != nil {
+		s.unread[b.Key] = unread{b.Schedule, err}
+	}
 	return sched, loc, err
 }
 

@@ -73,8 +73,15 @@ func TestRules(t *testing.T) {
 			w := newWorld(t, branch(tick, "interval", "", ""), branch(day, "interval", "daily@09:00", "Europe/Berln"))
 			p := w.begin()
 			sleep(time.Hour)
-			p.die(true)
 			want(t, "runs", len(w.list), 0)
+			events := w.events
+			w.publish(branch(tick, "interval", "60", ""))
+			w.publish(branch(day, "interval", "daily@02:02", "Europe/Berlin")) // the bubble's time is 01:00 UTC
+			sleep(3 * time.Minute)
+			p.die(true)
+			want(t, "repaired", len(w.of(tick)), 2)
+			want(t, "repaired calendar", len(w.of(day)), 1)
+			w.events = events
 			want(t, "events", fmt.Sprint(len(w.events), w.events[1].Err, w.events[2].Err),
 				`3 the mode interval needs a schedule; a schedule is a number of seconds ("60"), "daily@HH:mm" or `+
 					`"weekly@d1,d2" with 0 for Sunday`+

@@ -201,6 +201,7 @@ type Scheduler struct {
 	since    time.Time // when this process took the lead; earlier planned times were missed
 	lastPoll time.Time // on the process's clock
 	logged   map[string]string
+	unread   map[Key]unread
 	stored   map[Key]journal.Registration
 	all      map[Key]*entry
 }
@@ -211,7 +212,8 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{cfg: cfg, done: make(chan func()), logged: map[string]string{}, all: map[Key]*entry{}}, nil
+	return &Scheduler{cfg: cfg, done: make(chan func()), logged: map[string]string{}, all: map[Key]*entry{},
+		unread: map[Key]unread{}}, nil
 }
 
 // now returns the wall clock, truncated to the precision of a store.

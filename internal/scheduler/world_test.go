@@ -32,6 +32,8 @@ type world struct {
 	open func(ctx context.Context)
 	runs map[string]*fakeRun
 	list []*fakeRun
+	// active has the runs that have not ended, in start order.
+	active []*fakeRun
 	// up means that runs continue.
 	up     bool
 	events []scheduler.Event
@@ -107,6 +109,7 @@ func (w *world) Start(ctx context.Context, slot scheduler.Slot) (string, bool, e
 		done: make(chan struct{}), lost: make(chan struct{})}
 	w.runs[id] = r
 	w.list = append(w.list, r)
+	w.active = append(w.active, r)
 	if w.up {
 		w.drive(r)
 	}
@@ -131,6 +134,7 @@ func (w *world) finish(id string, status journal.Status) {
 	}
 	r.timer.Stop()
 	r.status, r.end = status, time.Now().UTC()
+	w.active = slices.DeleteFunc(w.active, func(o *fakeRun) bool { return o == r })
 	close(r.done)
 }
 
@@ -157,9 +161,8 @@ func (w *world) drives(up bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.up = up
-	for _, r := range w.list {
+	for _, r := range w.active {
 		switch {
-		case r.status.Ended():
 		case up:
 			w.drive(r)
 		case r.timer.Stop():
@@ -171,8 +174,8 @@ func (w *world) drives(up bool) {
 func (w *world) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, r := range slices.Backward(w.list) {
-		if r.slot.Key == key && !r.status.Ended() && !r.isLost() {
+	for _, r := range slices.Backward(w.active) {
+		if r.slot.Key == key && !r.isLost() {
 			return r.id, ctx.Err()
 		}
 	}
