@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/tables"
@@ -161,7 +162,22 @@ func listText(q journal.Query) (sqlText, []any) {
 	case len(q.Statuses) == 0 && !q.Interrupted && q.Workflow == "" && q.Kind == "":
 		return sqlListAll, nil
 	}
-	return sqlListSome, all[:2]
+	return listSome(words), all[:2]
+}
+
+// listSome returns the statement that lists runs with some statuses: a stream for each, limited to
+// the workflow $8 and to as many rows as a page has. Each stream names its status, so that the
+// planner knows how many runs have it. Planning takes longer than the rest, and each stream has its
+// part in that.
+func listSome(statuses []string) sqlText {
+	if len(statuses) == 0 { // no run has one of no statuses, and the statement needs a stream
+		statuses = []string{string(journal.StatusPending)}
+	}
+	streams := make([]string, len(statuses))
+	for i, status := range statuses {
+		streams[i] = stream + `'` + status + `'` + streamed + `'` + status + `'` + streamEnd
+	}
+	return sqlText(someStart + strings.Join(streams, " UNION ALL\n") + someEnd)
 }
 
 // statusWords returns the statuses that runs matching q may have.

@@ -128,17 +128,11 @@ const (
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
 	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
-	// A stream for each requested status ($7), limited to the workflow $8 and to as many rows as a
-	// page has. Each stream names its status, so that the planner knows how many runs have it.
-	sqlListSome = sqlText(`WITH ` + locked + `, living (id) AS MATERIALIZED (` + alive + `)
+	// The two ends of a statement with a stream for each requested status ($7): see listSome.
+	someStart = `WITH ` + locked + `, living (id) AS MATERIALIZED (` + alive + `)
 SELECT ` + headColumns + ` FROM (SELECT r.id FROM (
-` + stream + `'pending'` + streamed + `'pending'` + streamEnd + ` UNION ALL
-` + stream + `'running'` + streamed + `'running'` + streamEnd + ` UNION ALL
-` + stream + `'paused'` + streamed + `'paused'` + streamEnd + ` UNION ALL
-` + stream + `'completed'` + streamed + `'completed'` + streamEnd + ` UNION ALL
-` + stream + `'failed'` + streamed + `'failed'` + streamEnd + ` UNION ALL
-` + stream + `'cancelled'` + streamed + `'cancelled'` + streamEnd + `) r` + inOrder +
-		`) x JOIN @runs r ON r.id = x.id` + headJoins + inOrder)
+`
+	someEnd   = `) r` + inOrder + `) x JOIN @runs r ON r.id = x.id` + headJoins + inOrder
 	stream    = `(SELECT r.id, r.created FROM @runs r WHERE r.status = `
 	streamed  = ` AND `
 	streamEnd = ` = ANY ($7::text[]) AND r.created >= $1 AND (r.created, r.id) < ($2, $3) AND ($4 = ''::bytea OR ` +
