@@ -11,8 +11,9 @@
 // The programs are those installed on the machine, PostgreSQL 14 or newer. If they are missing the
 // test fails and names the command that installs them: it is never skipped. If the tests run as
 // root, the server runs as an unprivileged user; otherwise as the user of the tests. Data and
-// socket are in a temporary folder, fsync is on. If PostgreSQL supports it, the default collation
-// is not "C", and the time zone is not UTC, so that dependencies on either are detected.
+// socket are in memory (/dev/shm) if it has room for several servers, otherwise in a temporary
+// folder; fsync is on. If PostgreSQL supports it, the default collation is not "C", and the time
+// zone is not UTC, so that dependencies on either are detected.
 //
 // A server ends with its test process, however that ends: a separate process waits for the end of a
 // pipe that only the test process holds, stops the server and removes its folder.
