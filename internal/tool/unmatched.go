@@ -19,16 +19,19 @@ func (s *Set) checkRules(ctx context.Context) error {
 	if !s.checksRules {
 		return nil
 	}
-	open := s.unmatched(s.knownTools(nil))
-	judged := s.unmatched(s.knownTools(map[*instance][]*pinned{}))
-	if len(open) == len(judged) {
-		return nil
-	}
 	s.mu.Lock()
 	checked, err := s.rulesChecked, s.rulesErr
 	s.mu.Unlock()
-	if checked {
+	if checked { // the rules of all agents, once, and not again for the table of each
 		return err
+	}
+	open := s.unmatched(s.knownTools(nil))
+	judged := s.unmatched(s.knownTools(map[*instance][]*pinned{}))
+	if len(open) == len(judged) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.rulesChecked = true
+		return nil
 	}
 	listed := map[*instance][]*pinned{}
 	for _, o := range s.openAll(ctx, slices.DeleteFunc(slices.Clone(s.all), (*instance).hasKnownTools)) {
