@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/leaktest"
+	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
@@ -55,6 +56,26 @@ func offered(t *testing.T, s *tool.Set, agent string) []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// TestDefs_ManyAgents checks that listing an agent's tools does not take longer the more agents with
+// permissions a run has. The test is not parallel, because it counts allocations.
+func TestDefs_ManyAgents(t *testing.T) { //nolint:paralleltest // see above
+	name := func(i int) string { return fmt.Sprintf("agent%d", i) }
+	allocs := func(agents int) float64 {
+		cfg := tool.Config{Agents: map[string]tool.Grant{}}
+		for i := range agents {
+			cfg.Agents[name(i)] = tool.Grant{Permissions: []permit.Rules{{Deny: []string{"other"}}}}
+		}
+		s, next := set(t, cfg), 0
+		return testing.AllocsPerRun(5, func() {
+			offered(t, s, name(next))
+			next++
+		})
+	}
+	if few, many := allocs(10), allocs(1000); many > 2*few {
+		t.Errorf("%v allocations with 1000 agents, %v with 10", many, few)
+	}
 }
 
 // TestGrants checks that an agent gets exactly the tools that its lists name in full, and that
