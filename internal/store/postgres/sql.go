@@ -12,9 +12,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// sqlText is a statement of the journal. Its values are the constants of queries.go: everything
-// variable is a bound parameter (SEC7). In it, @ is the prefix of table names, and # stands for the
-// number of the schema in the keys of advisory locks; @@ is the operator.
+// sqlText is a statement of the journal. Its values are the constants of queries.go, and what
+// listSome composes of them: everything variable is a bound parameter (SEC7). In it, @ is the
+// prefix of table names, and # stands for the number of the schema in the keys of advisory locks;
+// @@ is the operator.
 type sqlText string
 
 // text returns q as it is sent to the server.
