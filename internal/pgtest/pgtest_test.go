@@ -100,7 +100,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	c := Connect(t, URL(t))
 	for name, want := range map[string]string{"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
-		"max_connections": "300", "listen_addresses": "", "is_superuser": "off", "server_encoding": "UTF8"} {
+		"max_connections": maxConnections(), "listen_addresses": "", "is_superuser": "off", "server_encoding": "UTF8"} {
 		if got := one[string](t, c, "SELECT current_setting($1)", name); got != want {
 			t.Errorf("%s = %q, not %q", name, got, want)
 		}

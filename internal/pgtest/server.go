@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,11 +76,16 @@ type Server struct {
 // nothing that is safe only by luck. Each read of pg_locks, by which stores see who is alive, takes
 // longer with more connections, whether they are used or not.
 var settings = map[string]string{
-	"fsync": "on", "max_connections": "300", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap",
+	"fsync": "on", "max_connections": maxConnections(), "shared_buffers": "16MB",
+	"dynamic_shared_memory_type": "mmap",
 	"listen_addresses": "", "unix_socket_permissions": "0777",
 	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC",
 	"lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
 }
+
+// maxConnections returns the maximum number of connections of a server: for as many tests at once as
+// there are processors, each with several stores.
+func maxConnections() string { return strconv.Itoa(100 * (1 + max(2, runtime.GOMAXPROCS(0)))) }
 
 // newServer creates a folder, a watcher and a data folder, and starts the server. After an error
 // everything it has created is removed.
