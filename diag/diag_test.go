@@ -75,6 +75,30 @@ func ExampleList() {
 
 // TestIsMisspelling defines when a name is treated as a misspelling of another one and rejected;
 // more distant names only cause a warning.
+// TestSuggest_ManyNames checks that the cost of a hint, and its length, do not grow with the number
+// of names: a document may have any number, and as many that are wrong.
+func TestSuggest_ManyNames(t *testing.T) {
+	t.Parallel()
+	var known []string
+	for i := range 1001 {
+		known = append(known, fmt.Sprintf("input%04d", i))
+	}
+	if got := diag.Suggest("inpt0999", known); got != "input0999" {
+		t.Errorf("got %q, want the 1000th name", got)
+	}
+	if got := diag.Suggest("the_last_one", append(known, "the_last_onee")); got != "" {
+		t.Errorf("got %q, which is not among the first 1000 names", got)
+	}
+	got := diag.DidYouMeanOr("zz", "the inputs are", known)
+	want := "the inputs are " + strings.Join(known[:12], ", ") + ", …"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := diag.DidYouMeanOr("agnet", "it has", []string{"agent"}), `did you mean "agent"?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestIsMisspelling(t *testing.T) {
 	t.Parallel()
 	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}

@@ -89,6 +89,9 @@ func (r *reading) takeAll(m members) {
 			r.errorf(CodeBad, path, "the input %q is given twice", x.name).Hint = "leave one of them out"
 		case r.find(x.name) == nil:
 			d := r.errorf(CodeUnknown, path, "the workflow has no input %q", x.name)
+			if len(r.problems) > maxListed {
+				continue // only counted
+			}
 			if d.Hint = diag.DidYouMean(x.name, r.names()); d.Hint == "" {
 				d.Hint = r.known()
 			}

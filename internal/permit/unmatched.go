@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,81 @@ func (u Unmatched) Wrong(known []Call) (name string, among []string) {
 // its arguments, in the order of [Rules.Problems]. A tool without Own stands for all tools of its
 // toolset, which are not known, and one without Toolset, too, for any tool. Patterns that cannot be
 // read are left out.
-func (r Rules) Unmatched(tools []Call) []Unmatched {
+func (r Rules) Unmatched(tools []Call) []Unmatched { return NewTools(tools).Unmatched(r) }
+
+// Tools are tools that many rules are compared with.
+type Tools struct {
+	calls  []Call
+	byName map[string][]int // indices of calls by the folded names of tools and toolsets
+	open   []Call           // one that stands for any tool, if there is one
+	server []Call           // one that stands for all tools of its toolset, if there is one
+}
+
+// NewTools returns the given tools, each once, for [Tools.Unmatched].
+func NewTools(calls []Call) *Tools {
+	t := &Tools{byName: map[string][]int{}}
+	seen := map[[4]string]bool{}
+	for _, c := range calls {
+		id := [4]string{c.Own, c.Offered, c.Toolset, c.Type}
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		switch {
+		case c.Own == "" && c.Toolset == "":
+			t.open = []Call{c}
+		case c.Own == "":
+			t.server = []Call{c}
+		}
+		at := len(t.calls)
+		t.calls = append(t.calls, c)
+		names := []string{fold(c.Own), fold(c.Offered), fold(c.Toolset), fold(c.Type)}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if name != "" {
+				t.byName[name] = append(t.byName[name], at)
+			}
+		}
+	}
+	return t
+}
+
+// Compared returns how many comparisons of a pattern and a tool [Tools.Unmatched] makes at most for
+// the patterns with wildcards. Others are looked up.
+func (t *Tools) Compared(r Rules) (n int) {
+	for _, l := range r.lists() {
+		for _, text := range l.patterns {
+			if p, err := parse(text); err == nil && isWild(cmp.Or(p.toolset, p.tool)) {
+				n += len(t.of(&p))
+			}
+		}
+	}
+	return n
+}
+
+// of returns the tools to which a pattern may apply.
+func (t *Tools) of(p *pattern) []Call {
+	name := cmp.Or(p.toolset, p.tool)
+	switch {
+	case t.open != nil:
+		return t.open
+	case p.toolset == "" && t.server != nil:
+		return t.server
+	case isWild(name):
+		return t.calls
+	}
+	var out []Call
+	for _, i := range t.byName[fold(name)] {
+		out = append(out, t.calls[i])
+	}
+	return out
+}
+
+// isWild reports whether a glob may match several names.
+func isWild(glob string) bool { return strings.ContainsAny(glob, `*?[\`) }
+
+// Unmatched is [Rules.Unmatched].
+func (t *Tools) Unmatched(r Rules) []Unmatched {
 	var out []Unmatched
 	for _, l := range r.lists() {
 		broad := l.name == "deny" || l.name == "ask"
@@ -47,7 +122,7 @@ func (r Rules) Unmatched(tools []Call) []Unmatched {
 			if err != nil {
 				continue
 			}
-			applies, named := p.appliesToAny(tools, broad)
+			applies, named := p.appliesToAny(t.of(&p), broad)
 			if applies {
 				continue
 			}

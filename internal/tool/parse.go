@@ -65,6 +65,7 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 // ResolveRefs completes, in place, the specs whose Ref names a definition in `mcps:`. A Ref without
 // a definition is an error.
 func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) {
+	var names []string
 	for i, s := range specs {
 		_, ok := mcps[s.Ref]
 		switch {
@@ -73,7 +74,10 @@ func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) 
 			specs[i] = s.Resolve(mcps)
 		case !strings.HasPrefix(s.Ref, "docker:"):
 			d := list.Errorf(s.Span, at.Path, "unknown-ref", "ref %q is not defined in mcps", s.Ref)
-			d.Hint = diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(mcps)))
+			if names == nil {
+				names = slices.Sorted(maps.Keys(mcps))
+			}
+			d.Hint = diag.DidYouMean(s.Ref, names)
 		}
 	}
 }

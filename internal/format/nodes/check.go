@@ -131,11 +131,7 @@ func (c *checker) reference(title string, at *source.Node, ref expr.Ref) string 
 		d.Message, d.Hint = title+d.Message, hint
 	}
 	if ref.Var == expr.VarInput && len(ref.Path) > 0 && len(c.d.names) > 0 && !slices.Contains(c.d.names, ref.Path[0]) {
-		hint := diag.DidYouMean(ref.Path[0], c.d.names)
-		if hint == "" {
-			hint = "the inputs are " + strings.Join(c.d.names, ", ")
-		}
-		bad(hint, "the document has no input %q", ref.Path[0])
+		bad(diag.DidYouMeanOr(ref.Path[0], "the inputs are", c.d.names), "the document has no input %q", ref.Path[0])
 	}
 	n := c.byID[ref.Step()]
 	if ref.Var != "" || n == nil {

@@ -16,6 +16,7 @@ type problems struct {
 	errors   int
 	faults   int // errors other than unknown names
 	warnings int
+	hints    int
 	scratch  diag.Diagnostic
 }
 
@@ -60,10 +61,10 @@ func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 // HasFaults reports whether there are errors other than unknown names: see [diag.List.HasFaults].
 func (p *problems) HasFaults() bool { return p.faults > 0 }
 
-// similar returns a hint that suggests the intended name; candidates is called only if the hint
-// will be shown.
+// similar returns a hint that suggests the intended name; candidates is called only for the first
+// hints.
 func (p *problems) similar(name string, candidates func() []string) string {
-	if p.errors > maxProblems {
+	if p.hints++; p.hints > maxProblems {
 		return ""
 	}
 	return diag.DidYouMean(name, candidates())

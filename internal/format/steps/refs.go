@@ -221,6 +221,9 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 	}
 	d := r.diags.Errorf(span, at.path, codeUnknownPath, "%sthe structured_output of agent %q (step %q) has no %q",
 		at.title, t.name, t.id, path)
+	if r.diags.errors > maxProblems {
+		return // d is not shown, and its hint would be costly
+	}
 	missing, have := properties(a.Output.Schema, ref.Path)
 	d.Hint = diag.DidYouMean(missing, have)
 	if d.Hint == "" && len(have) > 0 && len(have) <= 8 {

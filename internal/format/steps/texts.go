@@ -138,9 +138,7 @@ func (r *reader) checkInput(at place, ref expr.Ref) {
 	}
 	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
 		"%sthe document has no input %q", at.title, ref.Path[0])
-	if d.Hint = diag.DidYouMean(ref.Path[0], r.inputs); d.Hint == "" {
-		d.Hint = "the inputs are " + strings.Join(r.inputs, ", ")
-	}
+	d.Hint = diag.DidYouMeanOr(ref.Path[0], "the inputs are", r.inputs)
 }
 
 // condition returns the condition of `if` (X-5), or nil if there is none.

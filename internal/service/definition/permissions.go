@@ -22,17 +22,46 @@ func (o LoadOptions) permissionProblems(w *workflow.Workflow, file string, data 
 }
 
 func permissionProblems(w *workflow.Workflow, file string, data []byte, known []permit.Call) (problems diag.List) {
+	tools, compared := permit.NewTools(known), 0
 	for _, f := range flowsOf(w) {
+		judged := map[[4]*string]bool{} // permissions of the document are those of each agent
 		for _, a := range f.Callers() {
 			for _, p := range a.Permissions {
-				for _, u := range permit.Rules(p).Unmatched(known) {
-					unknownPattern(&problems, f.Source.Agent(a.ID), a, u, known)
+				id := [4]*string{first(p.Allow), first(p.Ask), first(p.Deny), first(p.Edit)}
+				if judged[id] {
+					continue
+				}
+				judged[id] = true
+				if compared += tools.Compared(permit.Rules(p)); compared > maxCompared {
+					problems.Errorf(f.Source.Agent(a.ID), "permissions", agents.CodeBadPermission,
+						"the document has too many permissions with wildcards for its number of tools").Hint =
+						"name whole toolsets, as in NAME/*"
+					return problems
+				}
+				for _, u := range tools.Unmatched(permit.Rules(p)) {
+					unknownPattern(&problems, f.Source.Agent(a.ID), a, u, known, len(problems) < maxHints)
 				}
 			}
 		}
 		warnDeniedSubagents(f, &problems)
 	}
 	return placePermissions(file, data, problems)
+}
+
+const (
+	// maxCompared is the maximum number of comparisons of a pattern and a tool, and of an agent's
+	// rules and a sub-agent, for one document.
+	maxCompared = 1_000_000
+	// maxHints is the number of unknown patterns with a hint, which is costly.
+	maxHints = 100
+)
+
+// first returns the address of a list's first element, or nil if the list is empty.
+func first(list []string) *string {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
 }
 
 // flowsOf returns a workflow with the flows and branches inside it.
@@ -47,11 +76,15 @@ func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
 	return out
 }
 
-func unknownPattern(problems *diag.List, at diag.Span, a workflow.Agent, u permit.Unmatched, known []permit.Call) {
+func unknownPattern(problems *diag.List, at diag.Span, a workflow.Agent, u permit.Unmatched, known []permit.Call,
+	hint bool) {
 	d := problems.Errorf(at, u.List, agents.CodeBadPermission,
 		"%s: permissions: %s: %q names %s that the document or the operator knows", toolsetOwner(a), u.List,
 		u.Text, u.What())
 	d.Unknown, d.Name = true, u.Text
+	if !hint {
+		return
+	}
 	const shown = 20
 	name, names := u.Wrong(known)
 	switch d.Hint = diag.DidYouMean(name, names); {
@@ -154,42 +187,81 @@ func operatorTools(c *config.Config) []permit.Call {
 }
 
 // warnDeniedSubagents warns about rules of agents that deny a tool that one of their sub-agents
-// has, at any depth, unless the sub-agent denies it itself.
+// has, at any depth, unless the sub-agent denies it itself. It ends after maxHints warnings, and
+// after maxCompared pairs of agents and patterns.
 func warnDeniedSubagents(w *workflow.Workflow, problems *diag.List) {
-	for _, a := range w.Agents {
-		if len(a.Permissions) == 0 {
+	byID, tools := map[string]*workflow.Agent{}, map[string][]permit.Call{}
+	for i := range w.Agents {
+		byID[w.Agents[i].ID] = &w.Agents[i]
+	}
+	left, compared := maxHints, 0
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		denied := denies(a)
+		if denied == 0 {
 			continue
 		}
-		for _, id := range workersOf(w, a) {
-			sub := *w.Agent(id)
-			for _, p := range a.Permissions {
-				warned := map[string]bool{}
-				for _, c := range agentTools(sub) {
-					for _, text := range permit.Rules(p).Denies(c) {
-						own := slices.ContainsFunc(sub.Permissions, func(p workflow.Permissions) bool {
-							return slices.Contains(p.Deny, text)
-						})
-						if c.Own == "" || own || warned[text] {
-							continue
-						}
-						warned[text] = true
-						d := problems.Warnf(w.Source.Agent(a.ID), "deny", agents.CodeBadPermission,
-							"%s: permissions: deny: %q holds for the sub-agent %q of %q too, which has the tool %q",
-							toolsetOwner(a), text, id, a.ID, c.Own)
-						d.Name, d.Hint = text, "the sub-agent cannot call it while it works for that agent"
-					}
+		for _, id := range workersOf(byID, a, maxCompared-compared) {
+			sub := byID[id]
+			if tools[id] == nil {
+				tools[id] = agentTools(*sub)
+			}
+			if compared += 1 + denied*len(tools[id])*(1+denies(sub)/16); compared > maxCompared {
+				return
+			}
+			for _, text := range deniedOf(a, sub, tools[id]) {
+				d := problems.Warnf(w.Source.Agent(a.ID), "deny", agents.CodeBadPermission,
+					"%s: permissions: deny: %q holds for the sub-agent %q of %q too, which has the tool %q",
+					toolsetOwner(*a), text.pattern, id, a.ID, text.tool)
+				d.Name, d.Hint = text.pattern, "the sub-agent cannot call it while it works for that agent"
+				if left--; left == 0 {
+					return
 				}
 			}
 		}
 	}
 }
 
-// workersOf returns the agents that may work as sub-agents of an agent: its sub-agents, theirs, and
-// those to which any of them hands over.
-func workersOf(w *workflow.Workflow, a workflow.Agent) []string {
+// denies returns the number of patterns with which an agent denies calls.
+func denies(a *workflow.Agent) (n int) {
+	for _, p := range a.Permissions {
+		n += len(p.Deny)
+	}
+	return n
+}
+
+// taken is a tool that a pattern takes away.
+type taken struct{ pattern, tool string }
+
+// deniedOf returns the patterns with which an agent denies tools of its sub-agent that the sub-agent
+// does not deny itself, each with the first tool.
+func deniedOf(a, sub *workflow.Agent, tools []permit.Call) (out []taken) {
+	for _, p := range a.Permissions {
+		warned := map[string]bool{}
+		for _, c := range tools {
+			for _, text := range permit.Rules(p).Denies(c) {
+				own := slices.ContainsFunc(sub.Permissions, func(p workflow.Permissions) bool {
+					return slices.Contains(p.Deny, text)
+				})
+				if c.Own == "" || own || warned[text] {
+					continue
+				}
+				warned[text] = true
+				out = append(out, taken{text, c.Own})
+			}
+		}
+	}
+	return out
+}
+
+// workersOf returns the agents that may work as sub-agents of an agent, at most most: its
+// sub-agents, theirs, and those to which any of them hands over.
+func workersOf(byID map[string]*workflow.Agent, a *workflow.Agent, most int) []string {
 	var ids []string
+	seen := map[string]bool{}
 	add := func(id string) {
-		if !slices.Contains(ids, id) && w.Agent(id) != nil {
+		if !seen[id] && byID[id] != nil && len(ids) < most {
+			seen[id] = true
 			ids = append(ids, id)
 		}
 	}
@@ -197,7 +269,7 @@ func workersOf(w *workflow.Workflow, a workflow.Agent) []string {
 		add(s.Agent)
 	}
 	for i := 0; i < len(ids); i++ {
-		sub := w.Agent(ids[i])
+		sub := byID[ids[i]]
 		for _, s := range sub.Subagents {
 			add(s.Agent)
 		}

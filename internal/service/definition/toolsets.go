@@ -170,9 +170,7 @@ func unknownFilterNames(s tool.Spec) (problems diag.List) {
 		if !slices.Contains(names, name) {
 			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), CodeUnknownTool,
 				"a toolset of type %s has no tool %q", s.Type, name)
-			if d.Hint = diag.DidYouMean(name, names); d.Hint == "" {
-				d.Hint = "it has " + strings.Join(names, ", ")
-			}
+			d.Hint = diag.DidYouMeanOr(name, "it has", names)
 		}
 	}
 	return problems
