@@ -56,6 +56,12 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 			"the document has %d nodes or steps; the limit is %d (limits: {documentNodes: …})", countNodes(w), most)
 		return nil, diags
 	}
+	if n := countPatterns(w); n > source.DefaultMaxValues {
+		diags.Errorf(diag.Span{File: file}, "", source.CodeTooManyValues,
+			"the agents of the document have %d patterns of permissions, those of the document each time; the limit is %d",
+			n, source.DefaultMaxValues)
+		return nil, diags
+	}
 	diags = append(diags, more...)
 	if w != nil && !f.NamesToolsets {
 		unopened(w, opts.Toolsets, &diags)
@@ -88,6 +94,23 @@ func countNodes(w *workflow.Workflow) int {
 	}
 	for _, b := range w.Branches {
 		n += countNodes(b)
+	}
+	return n
+}
+
+// countPatterns returns the number of patterns of permissions of all agents of a workflow. Each
+// agent has those of the document, too.
+func countPatterns(w *workflow.Workflow) (n int) {
+	if w == nil {
+		return 0
+	}
+	for _, a := range w.Agents {
+		for _, p := range a.Permissions {
+			n += len(p.Allow) + len(p.Ask) + len(p.Deny) + len(p.Edit)
+		}
+	}
+	for _, b := range w.Branches {
+		n += countPatterns(b)
 	}
 	return n
 }

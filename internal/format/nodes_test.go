@@ -35,3 +35,27 @@ func TestRead_MaxNodes(t *testing.T) {
 		t.Errorf("the default: %d problems", len(diags))
 	}
 }
+
+// TestRead_ManyPatterns checks that the patterns of a document count once for each agent that they
+// apply to.
+func TestRead_ManyPatterns(t *testing.T) {
+	t.Parallel()
+	document := func(patterns int) []byte {
+		return []byte("permissions: {deny: [" + strings.Repeat("shell, ", patterns) + "shell]}\nagents: {" +
+			agentsOf(400) + "}\nworkflow: [{type: agent, name: a0}]\n")
+	}
+	for patterns, want := range map[int]bool{499: false, 500: true} {
+		_, diags := format.Read("d.yaml", document(patterns), format.Options{})
+		if got := strings.Contains(fmt.Sprint(diags), "too-many-values"); got != want {
+			t.Errorf("%d patterns of 400 agents: refused %v, want %v: %v", patterns+1, got, want, diags)
+		}
+	}
+}
+
+func agentsOf(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("a%d: {}", i)
+	}
+	return strings.Join(all, ", ")
+}

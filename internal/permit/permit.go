@@ -83,6 +83,24 @@ func (r Rules) IsZero() bool {
 // denies and what it asks about.
 func (r Rules) Inherited() Rules { return Rules{Ask: r.Ask, Deny: r.Deny} }
 
+// Identity identifies rules that many agents share, which are then judged once.
+type Identity struct {
+	first [4]*string
+	count [4]int
+	other string
+}
+
+// Identity returns the same value for rules with the same lists, not only equal ones.
+func (r Rules) Identity() Identity {
+	id := Identity{other: r.Default}
+	for i, l := range r.lists() {
+		if id.count[i] = len(l.patterns); len(l.patterns) > 0 {
+			id.first[i] = &l.patterns[0]
+		}
+	}
+	return id
+}
+
 // Problem is a rule that cannot be read. List and Index identify it: Rules.Allow[2] is "allow", 2;
 // Default is "default", 0.
 type Problem struct {

@@ -78,7 +78,7 @@ type Server struct {
 var settings = map[string]string{
 	"fsync": "on", "max_connections": maxConnections(), "shared_buffers": "16MB",
 	"dynamic_shared_memory_type": "mmap",
-	"listen_addresses": "", "unix_socket_permissions": "0777",
+	"listen_addresses":           "", "unix_socket_permissions": "0777",
 	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC",
 	"lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
 }

@@ -181,18 +181,30 @@ func (s *Set) setRules(cfg Config) (err error) {
 	if s.defaultRules, err = permit.Compile(cfg.Permissions, cfg.Former); err != nil {
 		return err
 	}
+	compiled := map[permit.Identity]permit.Policy{} // those of the document are shared by all agents
+	compile := func(p Permissions) (permit.Policy, error) {
+		id := p.Identity()
+		if done, ok := compiled[id]; ok {
+			return done, nil
+		}
+		done, err := permit.Compile(p)
+		compiled[id] = done
+		return done, err
+	}
 	for name, g := range cfg.Agents {
-		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions, cfg.Former},
-			g.Permissions...)...); err != nil {
-			return fmt.Errorf("agent %q: %w", name, err)
-		}
-		var inherited []Permissions
+		rules, inherited := s.defaultRules, permit.Policy{}
 		for _, p := range g.Permissions {
-			inherited = append(inherited, p.Inherited())
+			own, err := compile(p)
+			if err != nil {
+				return fmt.Errorf("agent %q: %w", name, err)
+			}
+			passed, err := compile(p.Inherited())
+			if err != nil {
+				return fmt.Errorf("agent %q: %w", name, err)
+			}
+			rules, inherited = rules.And(own), inherited.And(passed)
 		}
-		if s.inherited[name], err = permit.Compile(inherited...); err != nil {
-			return fmt.Errorf("agent %q: %w", name, err)
-		}
+		s.rules[name], s.inherited[name] = rules, inherited
 	}
 	return nil
 }

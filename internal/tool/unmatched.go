@@ -100,9 +100,13 @@ func (s *Set) knownTools(listed map[*instance][]*pinned) []permit.Call {
 // of the tools.
 func (s *Set) unmatched(known []permit.Call) []permit.Unmatched {
 	var out []permit.Unmatched
+	tools, judged := permit.NewTools(known), map[permit.Identity]bool{}
 	for _, agent := range slices.Sorted(maps.Keys(s.agents)) {
 		for _, p := range s.agents[agent].Permissions {
-			out = append(out, p.Inherited().Unmatched(known)...)
+			if id := p.Inherited().Identity(); !judged[id] {
+				judged[id] = true
+				out = append(out, tools.Unmatched(p.Inherited())...)
+			}
 		}
 	}
 	return out

@@ -24,10 +24,10 @@ func (o LoadOptions) permissionProblems(w *workflow.Workflow, file string, data 
 func permissionProblems(w *workflow.Workflow, file string, data []byte, known []permit.Call) (problems diag.List) {
 	tools, compared := permit.NewTools(known), 0
 	for _, f := range flowsOf(w) {
-		judged := map[[4]*string]bool{} // permissions of the document are those of each agent
+		judged := map[permit.Identity]bool{} // permissions of the document are those of each agent
 		for _, a := range f.Callers() {
 			for _, p := range a.Permissions {
-				id := [4]*string{first(p.Allow), first(p.Ask), first(p.Deny), first(p.Edit)}
+				id := permit.Rules(p).Identity()
 				if judged[id] {
 					continue
 				}
@@ -49,20 +49,12 @@ func permissionProblems(w *workflow.Workflow, file string, data []byte, known []
 }
 
 const (
-	// maxCompared is the maximum number of comparisons of a pattern and a tool, and of an agent's
-	// rules and a sub-agent, for one document.
-	maxCompared = 1_000_000
+	// maxCompared is the maximum number of comparisons of a pattern and a tool for one document,
+	// maxDenied that for warnings about sub-agents.
+	maxCompared, maxDenied = 5_000_000, 200_000
 	// maxHints is the number of unknown patterns with a hint, which is costly.
 	maxHints = 100
 )
-
-// first returns the address of a list's first element, or nil if the list is empty.
-func first(list []string) *string {
-	if len(list) == 0 {
-		return nil
-	}
-	return &list[0]
-}
 
 // flowsOf returns a workflow with the flows and branches inside it.
 func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
@@ -188,7 +180,7 @@ func operatorTools(c *config.Config) []permit.Call {
 
 // warnDeniedSubagents warns about rules of agents that deny a tool that one of their sub-agents
 // has, at any depth, unless the sub-agent denies it itself. It ends after maxHints warnings, and
-// after maxCompared pairs of agents and patterns.
+// after maxDenied comparisons.
 func warnDeniedSubagents(w *workflow.Workflow, problems *diag.List) {
 	byID, tools := map[string]*workflow.Agent{}, map[string][]permit.Call{}
 	for i := range w.Agents {
@@ -201,12 +193,12 @@ func warnDeniedSubagents(w *workflow.Workflow, problems *diag.List) {
 		if denied == 0 {
 			continue
 		}
-		for _, id := range workersOf(byID, a, maxCompared-compared) {
+		for _, id := range workersOf(byID, a, maxDenied-compared) {
 			sub := byID[id]
 			if tools[id] == nil {
 				tools[id] = agentTools(*sub)
 			}
-			if compared += 1 + denied*len(tools[id])*(1+denies(sub)/16); compared > maxCompared {
+			if compared += 1 + denied*len(tools[id])*(1+denies(sub)/16); compared > maxDenied {
 				return
 			}
 			for _, text := range deniedOf(a, sub, tools[id]) {

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,11 +36,12 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 			if !list.HasFaults() {
 				specs = append(specs, sp)
 			}
+			in := toolsetKey(raw)
 			for _, d := range list {
 				if reportedByFormat(d) {
 					continue
 				}
-				d.Span, d.Name, d.Message = w.Source.Agent(a.ID), inToolset(raw, d.Path), ofToolset(a, j, d.Message)
+				d.Span, d.Name, d.Message = w.Source.Agent(a.ID), d.Path+in, ofToolset(a, j, d.Message)
 				d.Path = path
 				problems = append(problems, d)
 			}
@@ -68,12 +70,12 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 			if err != nil {
 				continue // the reader of the agent reports it
 			}
+			in := toolsetKey(raw)
 			for _, d := range ds {
 				if !d.Unknown || d.Severity != diag.Error {
 					continue
 				}
-				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path),
-					ofToolset(list[i], j, d.Message)
+				d.Span, d.Name, d.Message = diag.Span{File: file}, d.Path+in, ofToolset(list[i], j, d.Message)
 				problems = append(problems, d)
 			}
 		}
@@ -94,9 +96,9 @@ func toolsetOwner(a workflow.Agent) string {
 	return fmt.Sprintf("agent %q", a.ID)
 }
 
-// inToolset identifies a position in a toolset for placeToolsets: the text of the toolset and the
-// path in it.
-func inToolset(raw []byte, path string) string { return path + "\n" + string(raw) }
+// toolsetKey identifies a toolset for placeToolsets by its text. Behind a path in it, it identifies
+// a position.
+func toolsetKey(raw []byte) string { return fmt.Sprintf("\n%x", sha256.Sum256(raw)) }
 
 // placeToolsets sets the positions of toolset problems in a document. If a toolset is not in the
 // document in the form in which it is used (a definition under `mcps:` completes it, or it belongs
@@ -115,7 +117,7 @@ func placeToolsets(file string, data []byte, problems diag.List) {
 		for _, e := range n.Entries {
 			if e.Key == "toolsets" && e.Value.Kind == source.List {
 				for _, item := range e.Value.Items {
-					at[string(item.JSON())] = item
+					at[toolsetKey(item.JSON())] = item
 				}
 				continue
 			}
@@ -127,10 +129,11 @@ func placeToolsets(file string, data []byte, problems diag.List) {
 	}
 	look(root, 0)
 	for i := range problems {
-		path, raw, _ := strings.Cut(problems[i].Name, "\n")
+		name := problems[i].Name
+		key := max(0, strings.LastIndexByte(name, '\n'))
 		problems[i].Name = ""
-		if item := at[raw]; item != nil {
-			problems[i].Span, problems[i].Path = placeIn(item, path)
+		if item := at[name[key:]]; item != nil {
+			problems[i].Span, problems[i].Path = placeIn(item, name[:key])
 		}
 	}
 }
