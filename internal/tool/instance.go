@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -74,7 +73,7 @@ func newInstance(spec Spec, name string, pinPrefix []string, types map[string]Ty
 }
 
 // open returns the pinned tools, listing them on first use. A failure is not cached: the next call
-// tries again.
+// tries again, unless the run continues without the toolset.
 func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	in.mu.Lock()
 	entries, closed := in.entries, in.closed
@@ -84,6 +83,8 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 		return nil, ErrClosed
 	case entries != nil:
 		return entries, nil
+	case s.absence(in) != nil:
+		return nil, s.absence(in)
 	case s.isRecorded:
 		return in.recorded(s), nil
 	case !in.known:
@@ -92,43 +93,68 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	if err := in.spec.CheckTrusted(); err != nil {
 		return nil, in.wrap(err)
 	}
-	select {
-	case in.gate <- struct{}{}:
-		defer func() { <-in.gate }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("open toolset %q: %w", in.name, context.Cause(ctx))
+	if err := in.lock(ctx); err != nil {
+		return nil, err
 	}
+	defer in.unlock()
 	in.mu.Lock()
-	entries, ts, closed := in.entries, in.toolset, in.closed
+	entries = in.entries
 	in.mu.Unlock()
 	switch {
-	case closed:
-		return nil, ErrClosed
 	case entries != nil:
 		return entries, nil
+	case s.absence(in) != nil:
+		return nil, s.absence(in)
 	}
-	if ts == nil {
-		var err error
-		if ts, err = in.typ.Open(in.spec); err != nil {
-			return nil, in.wrap(err)
-		}
-		in.mu.Lock()
-		if in.closed {
-			in.mu.Unlock()
-			return nil, errors.Join(ErrClosed, ts.Close())
-		}
-		in.toolset = ts
-		in.mu.Unlock()
-	}
-	tools, err := ts.Tools(ctx)
+	ts, tools, err := in.list(ctx)
 	if err != nil {
-		return nil, in.wrap(err)
+		return s.without(ctx, in, err)
 	}
 	entries = s.pin(in, tools, in.currentInstructions(ts))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.entries = entries
 	return entries, nil
+}
+
+// lock takes the gate.
+func (in *instance) lock(ctx context.Context) error {
+	select {
+	case in.gate <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("open toolset %q: %w", in.name, context.Cause(ctx))
+	}
+}
+
+func (in *instance) unlock() { <-in.gate }
+
+// list returns the toolset, which it opens on first use, and its tools. The caller holds the gate.
+func (in *instance) list(ctx context.Context) (Toolset, []Tool, error) {
+	in.mu.Lock()
+	ts, closed := in.toolset, in.closed
+	in.mu.Unlock()
+	if closed {
+		return nil, nil, ErrClosed
+	}
+	if ts == nil {
+		var err error
+		if ts, err = in.typ.Open(in.spec); err != nil {
+			return nil, nil, in.wrap(err)
+		}
+		in.mu.Lock()
+		if in.closed {
+			in.mu.Unlock()
+			return nil, nil, errors.Join(ErrClosed, ts.Close())
+		}
+		in.toolset = ts
+		in.mu.Unlock()
+	}
+	tools, err := ts.Tools(ctx)
+	if err != nil {
+		return nil, nil, in.wrap(err)
+	}
+	return ts, tools, nil
 }
 
 // wrap converts a failure to open into an *Error, unless it is one already or the context is done.
@@ -153,13 +179,9 @@ func (in *instance) wrap(err error) error {
 // left out; tools whose definition differs are offered with the pinned definition, and held when
 // they are called (SEC14).
 func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
-	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seenBefore := false
-	for key := range s.pins {
-		seenBefore = seenBefore || strings.HasPrefix(key, prefix)
-	}
+	seenBefore := s.hasPins(in)
 	s.pinInstructions(in, says, seenBefore)
 	entries := []*pinned{}
 	for _, t := range tools {
@@ -193,10 +215,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 			e.pin.At = len(entries) + 1
 			s.setPin(e.key, e.pin)
 		}
-		var err error
-		if e.schema, err = compileSchema(e.pin.Def.Parameters); err != nil {
-			s.log.Warn("arguments of a tool cannot be checked", "toolset", in.name, "tool", def.Name, "err", err)
-		}
+		s.compile(in, e)
 		entries = append(entries, e)
 	}
 	for _, name := range in.spec.Tools {
@@ -205,6 +224,14 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 		}
 	}
 	return entries
+}
+
+// compile prepares the check of arguments against the pinned definition.
+func (s *Set) compile(in *instance, e *pinned) {
+	var err error
+	if e.schema, err = compileSchema(e.pin.Def.Parameters); err != nil {
+		s.log.Warn("arguments of a tool cannot be checked", "toolset", in.name, "tool", e.own, "err", err)
+	}
 }
 
 // current returns the tool as it is listed now with its current definition, and the toolset's
@@ -216,9 +243,19 @@ func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, wa
 	if closed {
 		return nil, now, was, says, ErrClosed
 	}
-	tools, err := ts.Tools(ctx)
-	if err != nil {
-		return nil, now, was, says, in.wrap(err)
+	var tools []Tool
+	if ts != nil {
+		if tools, err = ts.Tools(ctx); err != nil {
+			return nil, now, was, says, in.wrap(err)
+		}
+	} else { // it did not open when its tools were offered
+		if err = in.lock(ctx); err != nil {
+			return nil, now, was, says, err
+		}
+		ts, tools, err = in.list(ctx)
+		if in.unlock(); err != nil {
+			return nil, now, was, says, err
+		}
 	}
 	in.mu.Lock()
 	was = in.instructions

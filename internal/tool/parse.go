@@ -122,8 +122,8 @@ var checks = map[string]func(p *parser, entries []entry){
 
 // commonKeys are the keys of toolsets of every type; mcpKeys are those of type mcp only.
 var (
-	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model",
-		"defer"}
+	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "required", "policy", "toon",
+		"model", "defer"}
 	mcpKeys = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version",
 		"idle_timeout", "connect_timeout", "lifecycle"}
 )
@@ -196,6 +196,11 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	for _, e := range entries {
 		p.key(&s, e, info.Keys, supported, options)
 	}
+	for _, e := range entries { // whatever lifecycle says
+		if e.key == "required" && supported && !isNull(e.value) {
+			s.Optional = !p.flag(e)
+		}
+	}
 	s.Options = marshalOptions(options)
 	if s.Type == TypeMCP {
 		p.checkMCP(&s, n, path, entries)
@@ -237,6 +242,7 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 		s.Instruction = p.text(e)
 	case e.key == "shared":
 		s.Shared = p.flag(e)
+	case e.key == "required" && supported: // see spec
 	case e.key == "timeout" && supported:
 		s.Timeout = p.duration(e)
 	case e.key == "policy" && supported:
@@ -285,14 +291,15 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 	}
 }
 
-// lifecycle parses docker-agent's supervision of a server: the two timeouts are those of Hocket, and
-// a broken connection is made again whatever the rest says.
+// lifecycle parses docker-agent's supervision of a server: the two timeouts and required are those
+// of Hocket, and a broken connection is made again whatever the rest says.
 func (p *parser) lifecycle(s *Spec, e entry) {
 	if e.value.Kind != yaml.MappingNode {
 		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "lifecycle must be a map, got %s", nodeKind(e.value))
 		return
 	}
-	idle := []string{"profile", "required", "restart", "max_restarts", "backoff"}
+	idle := []string{"restart", "max_restarts", "backoff"}
+	profile, required := "", (*entry)(nil)
 	for _, k := range p.entries(e.value, e.path) {
 		switch {
 		case k.key == "startup_timeout" && p.text(k) != "0":
@@ -300,13 +307,29 @@ func (p *parser) lifecycle(s *Spec, e entry) {
 		case k.key == "call_timeout" && p.text(k) != "0":
 			s.Timeout = cmp.Or(s.Timeout, p.duration(k))
 		case k.key == "startup_timeout", k.key == "call_timeout":
+		case k.key == "profile":
+			profile = p.text(k)
+			if !slices.Contains([]string{"", "resilient", "strict", "best-effort"}, profile) {
+				p.list.Errorf(p.span(k.value), k.path, "bad-value",
+					"profile must be resilient, strict or best-effort, got %q", profile)
+			}
+		case k.key == "required" && isNull(k.value):
+		case k.key == "required":
+			required = &k
 		case slices.Contains(idle, k.key):
 			p.list.Warnf(p.span(k.node), k.path, "no-effect", "%q of lifecycle has no effect", k.key).Hint =
-				"a server that does not start fails the step; a broken connection is made again"
+				"a broken connection is made again"
 		default:
 			p.list.Warnf(p.span(k.node), k.path, "unknown-key", "unknown key %q in lifecycle",
-				k.key).UnknownKey(k.key, append([]string{"startup_timeout", "call_timeout"}, idle...))
+				k.key).UnknownKey(k.key, append([]string{"startup_timeout", "call_timeout", "profile", "required"},
+				idle...))
 		}
+	}
+	switch {
+	case required != nil:
+		s.Optional = !p.flag(*required)
+	case profile != "":
+		s.Optional = profile != "strict"
 	}
 }
 

@@ -40,7 +40,9 @@ func (in *instance) recorded(s *Set) []*pinned {
 		}
 		p := s.pins[key]
 		t := recordedTool{own: p.Def.Name, pin: p}
-		entries = append(entries, &pinned{own: t.own, policy: p.Policy, key: key, tool: t, pin: p})
+		e := &pinned{own: t.own, policy: p.Policy, key: key, tool: t, pin: p}
+		s.compile(in, e)
+		entries = append(entries, e)
 	}
 	slices.SortStableFunc(entries, func(a, b *pinned) int { return a.pin.At - b.pin.At })
 	in.mu.Lock()

@@ -67,6 +67,9 @@ type Spec struct {
 	ConnectTimeout time.Duration
 	// Shared lets all agents that list an equal spec use one instance with one state.
 	Shared bool
+	// Optional lets the run continue without the toolset if it does not start; otherwise the step
+	// fails.
+	Optional bool
 	// Policy overrides the policies of the tools; if empty, each tool's own policy applies.
 	Policy Policy
 	// Options holds the entry's other keys as a JSON object, for types that this package does not
@@ -140,7 +143,7 @@ func (s Spec) Resolve(mcps map[string]Spec) Spec {
 	if s.Policy != "" {
 		out.Policy = s.Policy
 	}
-	out.Shared = s.Shared || def.Shared
+	out.Shared, out.Optional = s.Shared || def.Shared, s.Optional || def.Optional
 	if s.Options != nil {
 		out.Options = s.Options
 	}
@@ -175,6 +178,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	set("idle_timeout", s.IdleTimeout.String(), s.IdleTimeout > 0)
 	set("connect_timeout", s.ConnectTimeout.String(), s.ConnectTimeout > 0)
 	set("shared", true, s.Shared)
+	set("required", false, s.Optional)
 	set("policy", s.Policy, s.Policy != "")
 	return json.Marshal(m)
 }
