@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -327,5 +328,64 @@ func TestDerivedRunID(t *testing.T) {
 			t.Errorf("%s is that of something else", other)
 		}
 		seen[other] = true
+	}
+}
+
+// absentTools pins that a toolset did not start, with the first list of its tools.
+type absentTools struct {
+	tools
+	pins tool.Pins
+}
+
+func (t *absentTools) NewPins() tool.Pins {
+	p := t.pins
+	t.pins = nil
+	return p
+}
+
+// TestCallModel_Absent checks that a reply has a warning about a toolset that did not start, once,
+// whichever call found it missing.
+func TestCallModel_Absent(t *testing.T) {
+	t.Parallel()
+	pins := tool.Pins{"agent/a/gone//absent": {Def: chat.ToolDef{Description: "gone is missing"}}}
+	ask := &engine.CallModel{ID: "1.0.1#1", Agent: &workflow.Agent{ID: "a"}}
+	for _, tc := range []struct {
+		name   string
+		before func(kit *driver.RunResources, m *clientFunc)
+		want   []string // warnings of two calls
+	}{
+		{"found by the call", nil, []string{"gone is missing; the server said so", "the server said so"}},
+		{"found by a call that failed", func(kit *driver.RunResources, m *clientFunc) {
+			works := *m
+			*m = func(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
+				return model.Reply{}, errors.New("down")
+			}
+			kit.CallModel(t.Context(), &driver.Info{Run: "r"}, ask, nil)
+			*m = works
+		}, []string{"gone is missing; the server said so", "the server said so"}},
+		{"found by a tool call", func(kit *driver.RunResources, _ *clientFunc) {
+			kit.CallTool(t.Context(), &driver.Info{Run: "r"}, &engine.CallTool{ID: "1.0.1#1", Tool: "x"}, nil)
+		}, []string{"gone is missing; the server said so", "the server said so"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			models := clientFunc(func(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
+				return model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, Warning: "the server said so"}, nil
+			})
+			kit := &driver.RunResources{Models: clientFunc(func(ctx context.Context, q model.Request,
+				f func(model.Delta)) (model.Reply, error) {
+				return models(ctx, q, f)
+			}), Tools: &absentTools{tools: tools{call: func(context.Context, tool.Call) (tool.Result, error) {
+				return tool.Result{}, nil
+			}}, pins: maps.Clone(pins)}}
+			if tc.before != nil {
+				tc.before(kit, &models)
+			}
+			for i, want := range tc.want {
+				if res := kit.CallModel(t.Context(), &driver.Info{Run: "r"}, ask, nil); res.Warning != want {
+					t.Errorf("call %d: warning %q, want %q", i, res.Warning, want)
+				}
+			}
+		})
 	}
 }

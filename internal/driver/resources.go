@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -94,6 +95,10 @@ type RunResources struct {
 	ModelTimeout, ModelIdle time.Duration
 
 	memos memos
+
+	mu sync.Mutex
+	// absent are the toolsets that did not start, for the warning of the next reply.
+	absent []string
 }
 
 // Traced identifies a call by the same step and call key as the run's events.
@@ -158,6 +163,9 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 			res = engine.ModelResult{ID: c.ID, Failure: panicked("model client", v)}
 		}
 		res.Pins = k.newPins()
+		if res.Failure == nil && !c.Compaction {
+			res.Warning = strings.Join(k.warnings(res.Warning), "; ")
+		}
 	}()
 	if k.Models == nil {
 		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest),

@@ -106,11 +106,27 @@ func (k *RunResources) newPins() engine.Value {
 	if len(pins) == 0 {
 		return nil
 	}
+	k.mu.Lock()
+	k.absent = append(k.absent, pins.Absent()...)
+	k.mu.Unlock()
 	b, err := json.Marshal(pins)
 	if err != nil {
 		return nil // definitions that no journal can hold are listed again after a restart
 	}
 	return b
+}
+
+// warnings returns the warnings of a reply: those of its call, and which toolsets did not start since
+// the last one.
+func (k *RunResources) warnings(ofCall string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := k.absent
+	k.absent = nil
+	if ofCall != "" {
+		all = append(all, ofCall)
+	}
+	return all
 }
 
 // Policy returns what to do with a tool call whose outcome is unknown (P12). It returns PolicyAsk

@@ -100,6 +100,7 @@ type reader struct {
 	externalAgents  map[string]int    // index into Options.Agents, by id
 	models          map[string]*model
 	mcps            map[string]json.RawMessage
+	isTeam          bool                            // the document has no workflow, as docker-agent's
 	shared          map[string]field                // toolsets of the document by name, for use_toolsets
 	defaults        map[string]workflow.ModelParams // of the models of a provider, by its name
 	aliases         map[string]string               // provider that another one stands for, by its name

@@ -75,6 +75,7 @@ func (r *reader) document(root *source.Node) {
 		}
 		return f != nil
 	}
+	r.isTeam = find(fields, "workflow") == nil
 	with("version", r.version)
 	with("metadata", r.metadata)
 	with("concurrency", func(f field) { r.w.Concurrency = inputs.Concurrency(f.value, &r.diags) })
@@ -221,11 +222,30 @@ func (r *reader) toolsetList(list []field) []json.RawMessage {
 				})
 			}
 		}
+		if r.isTeam && (word == "mcp" || word == "openapi") {
+			raw = notRequired(raw)
+		}
 		if raw != nil {
 			out = append(out, raw)
 		}
 	}
 	return out
+}
+
+// notRequired returns a toolset without which the run continues if it does not start, as in
+// docker-agent, unless the toolset says otherwise.
+func notRequired(raw json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	var said, lifecycle struct{ Profile, Required any }
+	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(raw, &said) != nil {
+		return raw
+	}
+	_ = json.Unmarshal(m["lifecycle"], &lifecycle) // the tool registry reports errors
+	if said.Required != nil || lifecycle.Required != nil || lifecycle.Profile == "strict" {
+		return raw
+	}
+	m["required"] = encode(false)
+	return encode(m)
 }
 
 // inCatalog is the prefix of a reference to Docker's catalog of servers.
