@@ -189,6 +189,9 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 		if len(in.spec.Tools) > 0 && !slices.Contains(in.spec.Tools, def.Name) {
 			continue
 		}
+		if in.spec.ReadOnly && !readsOnly(in.spec.Type, t) {
+			continue
+		}
 		if slices.ContainsFunc(entries, func(e *pinned) bool { return e.own == def.Name }) {
 			s.log.Warn("toolset lists a duplicate tool", "toolset", in.name, "tool", def.Name)
 			continue
@@ -262,7 +265,10 @@ func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, wa
 	in.mu.Unlock()
 	says = instructionsPin(in.currentInstructions(ts)) // of the connection that listed the tools
 	for _, t := range tools {
-		if def := t.Def(); def.Name == e.own {
+		if def := t.Def(); def.Name == e.own && in.spec.ReadOnly && !readsOnly(in.spec.Type, t) {
+			return nil, now, was, says, Errorf(KindChanged, e.own,
+				"tool %q is not available: it may change something now, and toolset %q is readonly", e.own, in.name)
+		} else if def.Name == e.own {
 			return t, pinOf(def, t.Policy()), was, says, nil
 		}
 	}

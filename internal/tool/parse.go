@@ -122,8 +122,8 @@ var checks = map[string]func(p *parser, entries []entry){
 
 // commonKeys are the keys of toolsets of every type; mcpKeys are those of type mcp only.
 var (
-	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "required", "policy", "toon",
-		"model", "defer"}
+	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "required", "readonly",
+		"policy", "toon", "model", "defer"}
 	mcpKeys = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version",
 		"idle_timeout", "connect_timeout", "lifecycle"}
 )
@@ -243,6 +243,8 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 	case e.key == "shared":
 		s.Shared = p.flag(e)
 	case e.key == "required" && supported: // see spec
+	case e.key == "readonly" && supported:
+		s.ReadOnly = p.flag(e)
 	case e.key == "timeout" && supported:
 		s.Timeout = p.duration(e)
 	case e.key == "policy" && supported:

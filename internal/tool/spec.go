@@ -70,6 +70,8 @@ type Spec struct {
 	// Optional lets the run continue without the toolset if it does not start; otherwise the step
 	// fails.
 	Optional bool
+	// ReadOnly leaves out the tools that may change something outside of the run.
+	ReadOnly bool
 	// Policy overrides the policies of the tools; if empty, each tool's own policy applies.
 	Policy Policy
 	// Options holds the entry's other keys as a JSON object, for types that this package does not
@@ -144,6 +146,7 @@ func (s Spec) Resolve(mcps map[string]Spec) Spec {
 		out.Policy = s.Policy
 	}
 	out.Shared, out.Optional = s.Shared || def.Shared, s.Optional || def.Optional
+	out.ReadOnly = s.ReadOnly || def.ReadOnly
 	if s.Options != nil {
 		out.Options = s.Options
 	}
@@ -179,6 +182,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	set("connect_timeout", s.ConnectTimeout.String(), s.ConnectTimeout > 0)
 	set("shared", true, s.Shared)
 	set("required", false, s.Optional)
+	set("readonly", true, s.ReadOnly)
 	set("policy", s.Policy, s.Policy != "")
 	return json.Marshal(m)
 }

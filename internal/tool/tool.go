@@ -142,6 +142,12 @@ type Concurrent interface {
 	Concurrent() bool
 }
 
+// readsOnly reports whether a tool of a toolset of type typ changes nothing outside of the run.
+func readsOnly(typ string, t Tool) bool {
+	c, ok := t.(Concurrent)
+	return typ == TypeTodo || typ != TypeWorkflow && ok && c.Concurrent()
+}
+
 // Toolset is a source of tools, such as a server or a built-in group. Implementations are safe for
 // concurrent use.
 type Toolset interface {

@@ -20,9 +20,9 @@ func agentTypes(snake bool) map[string]Object {
 		"id": ID(""), "name": text(""), "description": text(""), "model": text(""), "systemPrompt": text(""),
 		"params": Ref("params"),
 		"tools":  Texts(""), "toolsets": List("", Ref("toolset")), "use_toolsets": Texts(""),
-		"instruction_file": Either("", text(""), Texts("")),
-		"permissions":      Either("", Ref("permissions"), List("", Ref("permissions"))),
-		"subAgents":        Texts(""), "handoffs": Texts(""), "structuredOutput": Ref("output"),
+		"instruction_file": Either("", text(""), Texts("")), "readonly": Flag(""),
+		"permissions": Either("", Ref("permissions"), List("", Ref("permissions"))),
+		"subAgents":   Texts(""), "handoffs": Texts(""), "structuredOutput": Ref("output"),
 		"maxIterations":           Whole("", 0),
 		"maxConsecutiveToolCalls": Whole("", 0), "fallback": Either("", Texts(""), Ref("fallback")),
 		"compaction": Either("", Flag(""), Ref("compaction")), "addDate": Flag(""), "addEnvironmentInfo": Flag(""),
@@ -126,6 +126,9 @@ func Toolset() Object {
 			"name":        Scalar("the name of the toolset, in permissions and in names of tools that are there twice"),
 			"tools":       Texts("the tools of the set that the agent may use; all without it"),
 			"instruction": Scalar("what the agent is told about the tools"),
+			"required": Flag("whether a step fails if the toolset does not start; in a steps document without a " +
+				"workflow false for mcp and openapi, otherwise true"),
+			"readonly": Flag("whether only tools that change nothing are offered"),
 		},
 	}, "a set of tools")
 }

@@ -40,6 +40,8 @@ func Keys() []Key {
 		{"tools", "tools", true, "names of tools of the operator's tools file; `*` means all of them"},
 		{"toolsets", "toolsets", true, "sets of tools that belong to the agent"},
 		{"use_toolsets", "", true, "names of entries of the map `toolsets` of the document, in addition to its own"},
+		{"readonly", "", true, "`true`: its toolsets offer only tools that change nothing, as with [`readonly`]" +
+			"(tools.md#keys-of-every-toolset) of each of them"},
 		{"permissions", "permissions", true,
 			"`allow`, `ask`, `deny`, `edit` (patterns such as `shell:cmd=git log*`) and `default`: which tool calls " +
 				"are made, which a person is asked about, which are never made, and of which a person who is asked " +
@@ -73,7 +75,6 @@ func Keys() []Key {
 			"a parameter by which the model says why it calls a tool"},
 		{"num_history_items", "numHistoryItems", false, "a bound on the messages that are sent"},
 		{"harness", "", false, "another program, such as Codex, in place of a model"},
-		{"readonly", "", false, "without tools that may change something: see `permissions`"},
 		{"safety", "", false, "which tool calls are made without asking: see `permissions`"},
 		{"redact_secrets", "", false, "secrets are removed from what tools and models are sent"},
 		{"cache", "", false, "answers to questions that were asked before"},

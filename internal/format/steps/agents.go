@@ -95,7 +95,7 @@ func (r *reader) agent(at field) {
 	var system *source.Node
 	var subs, hands []field
 	var said *source.Node
-	modelSaid, files := field{}, field{}
+	modelSaid, files, readonly := field{}, field{}, field{}
 	for _, f := range r.fields(at.value) {
 		switch f.key {
 		case "name":
@@ -114,6 +114,10 @@ func (r *reader) agent(at field) {
 			a.Toolsets = append(a.Toolsets, r.toolsets(f)...)
 		case "use_toolsets":
 			a.Toolsets = append(a.Toolsets, r.useToolsets(f)...)
+		case "readonly":
+			if r.flag(f) {
+				readonly = f
+			}
 		case "permissions":
 			a.Permissions = r.permissions(f)
 		case "sub_agents":
@@ -154,6 +158,9 @@ func (r *reader) agent(at field) {
 	if modelSaid.value != nil {
 		r.useModel(&a, modelSaid)
 	}
+	if readonly.value != nil {
+		r.readonly(&a, readonly)
+	}
 	if files.value != nil && !files.value.IsNull() {
 		if system != nil {
 			r.diags.Errorf(files.span, files.path, codeBadValue,
@@ -164,6 +171,17 @@ func (r *reader) agent(at field) {
 	out := r.addAgent(a, at)
 	out.system, out.subs, out.handoffFields, out.schema = system, subs, hands, said
 	r.outputSchema(a.ID)
+}
+
+// readonly makes every toolset of an agent read-only.
+func (r *reader) readonly(a *workflow.Agent, at field) {
+	if len(a.Tools) > 0 {
+		r.diags.Errorf(at.span, at.path, codeBadValue, "agent %q: readonly does not cover what its tools name",
+			a.ID).Hint = "leave out tools, or deny calls by permissions"
+	}
+	for i, raw := range a.Toolsets {
+		a.Toolsets[i] = with(raw, "readonly", true)
+	}
 }
 
 // instructionFiles reads `instruction_file:`, the name of a file or a list of names, and returns

@@ -235,16 +235,28 @@ func (r *reader) toolsetList(list []field) []json.RawMessage {
 // notRequired returns a toolset without which the run continues if it does not start, as in
 // docker-agent, unless the toolset says otherwise.
 func notRequired(raw json.RawMessage) json.RawMessage {
-	var m map[string]json.RawMessage
-	var said, lifecycle struct{ Profile, Required any }
-	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(raw, &said) != nil {
+	var said struct {
+		Required  any
+		Lifecycle json.RawMessage
+	}
+	var lifecycle struct{ Profile, Required any }
+	if json.Unmarshal(raw, &said) != nil {
 		return raw
 	}
-	_ = json.Unmarshal(m["lifecycle"], &lifecycle) // the tool registry reports errors
+	_ = json.Unmarshal(said.Lifecycle, &lifecycle) // the tool registry reports errors
 	if said.Required != nil || lifecycle.Required != nil || lifecycle.Profile == "strict" {
 		return raw
 	}
-	m["required"] = encode(false)
+	return with(raw, "required", false)
+}
+
+// with sets a key of a toolset.
+func with(raw json.RawMessage, key string, value bool) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return raw
+	}
+	m[key] = encode(value)
 	return encode(m)
 }
 
