@@ -51,7 +51,11 @@ func foreignSystems() []foreignSystem {
 }
 
 // foreign returns the system whose file a document is, or false if it is of none that is known.
+// Several documents may be exported as a list.
 func foreign(root *source.Node) (foreignSystem, bool) {
+	if is(root, source.List) && len(root.Items) > 0 {
+		root = root.Items[0]
+	}
 	if !is(root, source.Map) {
 		return foreignSystem{}, false
 	}

@@ -32,7 +32,14 @@ func TestRead_Foreign(t *testing.T) {
 		if len(a.Files) < 20 {
 			t.Errorf("%s: %d files", name, len(a.Files))
 		}
+		var all []txtar.File
 		for _, f := range a.Files {
+			all = append(all, f)
+			if filepath.Ext(f.Name) == ".json" { // n8n, Conductor and others export several as a list
+				all = append(all, txtar.File{Name: "all-" + f.Name, Data: slices.Concat([]byte("["), f.Data, []byte("]"))})
+			}
+		}
+		for _, f := range all {
 			for _, as := range []string{"", format.Canvas} {
 				w, problems := format.Read(f.Name, f.Data, format.Options{Format: as})
 				if w != nil || len(problems) != 1 || problems[0].Code != format.CodeUnknownFormat ||
