@@ -383,8 +383,8 @@ func TestWait_RunAbandoned(t *testing.T) {
 }
 
 // runAbandoned closes the engine that drives a run while another engine follows it, and checks what
-// both callers learn. It returns false if the other engine continued the run: it does so if its call
-// was still delivering the answer.
+// both callers learn. It returns false if the other engine continued the run: it does so if its
+// call was still delivering the answer.
 func runAbandoned(t *testing.T,
 	follow func(e *hocket.Engine, g *graph.Compiled[state], a hocket.Answer) error) bool {
 	t.Helper()

@@ -84,8 +84,8 @@ type Options struct {
 	// AllowUnknown turns errors about unknown keys and toolset types into warnings: misspellings of
 	// known names, and anything that a strict part of a document does not know.
 	AllowUnknown bool
-	// File returns the text of a file that the document names by a path relative to it, inside of its
-	// folder. If it is nil, the document is in no folder and cannot name files.
+	// File returns the text of a file that the document names by a path relative to it, inside of
+	// its folder. If it is nil, the document is in no folder and cannot name files.
 	File func(name string) (string, error)
 	// MaxNodes is the maximum number of nodes, including those of flows and branches; 0 means
 	// DefaultMaxNodes.

@@ -116,8 +116,8 @@ func (k *RunResources) newPins() engine.Value {
 	return b
 }
 
-// warnings returns the warnings of a reply: those of its call, and which toolsets did not start since
-// the last one.
+// warnings returns the warnings of a reply: those of its call, and which toolsets did not start
+// since the last one.
 func (k *RunResources) warnings(ofCall string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 )
 
-// TestRead_Foreign checks that files of other systems are named on one line, whether or not a format
-// is given. The files are in the shape of those systems.
+// TestRead_Foreign checks that files of other systems are named on one line, whether or not a
+// format is given. The files are in the shape of those systems.
 func TestRead_Foreign(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -36,7 +36,8 @@ func TestRead_Foreign(t *testing.T) {
 		for _, f := range a.Files {
 			all = append(all, f)
 			if filepath.Ext(f.Name) == ".json" { // n8n, Conductor and others export several as a list
-				all = append(all, txtar.File{Name: "all-" + f.Name, Data: slices.Concat([]byte("["), f.Data, []byte("]"))})
+				all = append(all, txtar.File{Name: "all-" + f.Name,
+					Data: slices.Concat([]byte("["), f.Data, []byte("]"))})
 			}
 		}
 		for _, f := range all {
@@ -59,8 +60,8 @@ func TestRead_Foreign(t *testing.T) {
 	}
 }
 
-// TestRead_NotForeign checks that no document of Hocket's own examples and tests is taken for a file
-// of another system.
+// TestRead_NotForeign checks that no document of Hocket's own examples and tests is taken for a
+// file of another system.
 func TestRead_NotForeign(t *testing.T) {
 	t.Parallel()
 	read := 0

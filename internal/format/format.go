@@ -58,7 +58,8 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	}
 	if n := countPatterns(w); n > source.DefaultMaxValues {
 		diags.Errorf(diag.Span{File: file}, "", source.CodeTooManyValues,
-			"the agents of the document have %d patterns of permissions, those of the document each time; the limit is %d",
+			"the agents of the document have %d patterns of permissions, those of the document each time; "+
+				"the limit is %d",
 			n, source.DefaultMaxValues)
 		return nil, diags
 	}

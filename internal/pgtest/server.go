@@ -83,8 +83,8 @@ var settings = map[string]string{
 	"lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
 }
 
-// maxConnections returns the maximum number of connections of a server: for as many tests at once as
-// there are processors, each with several stores.
+// maxConnections returns the maximum number of connections of a server: for as many tests at once
+// as there are processors, each with several stores.
 func maxConnections() string { return strconv.Itoa(100 * (1 + max(2, runtime.GOMAXPROCS(0)))) }
 
 // newServer creates a folder, a watcher and a data folder, and starts the server. After an error

@@ -41,8 +41,9 @@ func (s *Set) absence(in *instance) error {
 }
 
 // without returns the tools of a toolset that did not start because of err. Unless the toolset is
-// optional, that is an error. The tools that the run has pinned stay, and calls of them try to start
-// the toolset again; if there are none, the run continues without the toolset, on every machine.
+// optional, that is an error. The tools that the run has pinned stay, and calls of them try to
+// start the toolset again; if there are none, the run continues without the toolset, on every
+// machine.
 func (s *Set) without(ctx context.Context, in *instance, err error) ([]*pinned, error) {
 	te, ok := errors.AsType[*Error](err)
 	if !in.spec.Optional || !ok || ctx.Err() != nil || errors.Is(err, ErrClosed) ||
@@ -54,7 +55,8 @@ func (s *Set) without(ctx context.Context, in *instance, err error) ([]*pinned, 
 	seenBefore := s.hasPins(in)
 	if !seenBefore {
 		s.setPin(in.absentKey(), pinOf(chat.ToolDef{
-			Description: "the run continues without the tools of toolset " + strconv.Quote(in.name) + ": " + te.Message}, ""))
+			Description: "the run continues without the tools of toolset " + strconv.Quote(in.name) + ": " +
+				te.Message}, ""))
 	}
 	s.mu.Unlock()
 	if !seenBefore {

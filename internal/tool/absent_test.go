@@ -22,8 +22,8 @@ func optional(ts *tooltest.Toolset) tool.Spec {
 	return s
 }
 
-// TestSet_Optional checks which failures of a toolset with `required: false` leave the agent without
-// it, and which are errors.
+// TestSet_Optional checks which failures of a toolset with `required: false` leave the agent
+// without it, and which are errors.
 func TestSet_Optional(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -139,10 +139,11 @@ func TestSet_OptionalLater(t *testing.T) {
 			if diff := cmp.Diff(want, offered(t, s, "x")); diff != "" {
 				t.Errorf("offered (-want +got):\n%s", diff)
 			}
-			if _, err := s.Call(t.Context(), tool.Call{Agent: "x", Name: "a"}); kindOf(err) != tool.KindInvalidArguments {
+			_, err := s.Call(t.Context(), tool.Call{Agent: "x", Name: "a"})
+			if kindOf(err) != tool.KindInvalidArguments {
 				t.Errorf("arguments are not checked: %v", err)
 			}
-			_, err := s.Call(t.Context(), tool.Call{Agent: "x", Name: "b"})
+			_, err = s.Call(t.Context(), tool.Call{Agent: "x", Name: "b"})
 			if te := (*tool.Error)(nil); !errors.As(err, &te) || te.Kind != tool.KindFailed || te.OutcomeUnknown ||
 				!strings.Contains(err.Error(), "no such program") {
 				t.Errorf("got %v", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// TestReadSpec_Lifecycle checks that the timeouts of docker-agent's lifecycle have an effect, and that
-// keys without one are warnings.
+// TestReadSpec_Lifecycle checks that the timeouts of docker-agent's lifecycle have an effect, and
+// that keys without one are warnings.
 func TestReadSpec_Lifecycle(t *testing.T) {
 	t.Parallel()
 	s, problems, err := tool.ReadSpec([]byte(`{"type": "mcp", "command": "x", "lifecycle": {"profile": "resilient", ` +

@@ -58,8 +58,8 @@ func offered(t *testing.T, s *tool.Set, agent string) []string {
 	return names
 }
 
-// TestDefs_ManyAgents checks that listing an agent's tools does not take longer the more agents with
-// permissions a run has. The test is not parallel, because it counts allocations.
+// TestDefs_ManyAgents checks that listing an agent's tools does not take longer the more agents
+// with permissions a run has. The test is not parallel, because it counts allocations.
 func TestDefs_ManyAgents(t *testing.T) { //nolint:paralleltest // see above
 	name := func(i int) string { return fmt.Sprintf("agent%d", i) }
 	allocs := func(agents int) float64 {

@@ -70,8 +70,8 @@ type Call struct {
 	// Delegates means that the call passes work to another agent. The engine does that itself:
 	// [Set.Call] only decides whether it may.
 	Delegates bool `json:"delegates,omitempty"`
-	// OtherName is another name of a tool that delegates, with the arguments of the same call of it;
-	// "" means that there is none. Permissions of both names apply.
+	// OtherName is another name of a tool that delegates, with the arguments of the same call of
+	// it; "" means that there is none. Permissions of both names apply.
 	OtherName      string          `json:"-"`
 	OtherArguments json.RawMessage `json:"-"`
 	// CheckOnly asks whether a person must decide about the call, which is made later: [Set.Call]

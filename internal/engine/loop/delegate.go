@@ -17,8 +17,8 @@ func Delegates(a *workflow.Agent, tool string) bool {
 // Asks reports whether a call of that tool by an agent starts a sub-agent.
 func Asks(a *workflow.Agent, tool string) bool { return Delegates(a, tool) && !HandsOver(a, tool) }
 
-// Task returns the sub-agent that a call for which [Asks] is true starts, with its task; false if the
-// agent has no such sub-agent.
+// Task returns the sub-agent that a call for which [Asks] is true starts, with its task; false if
+// the agent has no such sub-agent.
 func Task(a *workflow.Agent, tool string, arguments json.RawMessage) (workflow.Subagent, string, bool) {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(arguments, &args) // without arguments the task is empty
@@ -40,9 +40,9 @@ func Task(a *workflow.Agent, tool string, arguments json.RawMessage) (workflow.S
 	return workflow.Subagent{}, "", false
 }
 
-// OtherName returns a call that starts a sub-agent under its other name: the sub-agent's own tool for
-// [workflow.TransferTool], and the reverse. "" means that it has none. Permissions of either name
-// apply to both.
+// OtherName returns a call that starts a sub-agent under its other name: the sub-agent's own tool
+// for [workflow.TransferTool], and the reverse. "" means that it has none. Permissions of either
+// name apply to both.
 func OtherName(a *workflow.Agent, tool string, arguments json.RawMessage) (string, json.RawMessage) {
 	s, task, ok := Task(a, tool, arguments)
 	if !ok {

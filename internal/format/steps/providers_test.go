@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/steps"
 )
 
-// TestProviders_Unknown checks that the address of a provider whose protocol is unknown is not spoken
-// to in another protocol: its models have no provider.
+// TestProviders_Unknown checks that the address of a provider whose protocol is unknown is not
+// spoken to in another protocol: its models have no provider.
 func TestProviders_Unknown(t *testing.T) {
 	t.Parallel()
 	for word, hint := range map[string]string{"amazon-bedrock": "", "antropic": "anthropic"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format/steps"
 )
 
-// TestReadonly_Tools checks that readonly is refused where it could not be kept: the operator's tools
-// are not in the document.
+// TestReadonly_Tools checks that readonly is refused where it could not be kept: the operator's
+// tools are not in the document.
 func TestReadonly_Tools(t *testing.T) {
 	t.Parallel()
 	for body, refused := range map[string]bool{

@@ -69,8 +69,8 @@ func wants(w *workflow.Workflow) wanted {
 	return out
 }
 
-// filesIn returns a function that reads files of instructions in a folder, with the limits of prompt
-// files; nil if there is no folder.
+// filesIn returns a function that reads files of instructions in a folder, with the limits of
+// prompt files; nil if there is no folder.
 func filesIn(folder string) func(name string) (string, error) {
 	if folder == "" {
 		return nil
@@ -98,9 +98,9 @@ func filesIn(folder string) func(name string) (string, error) {
 	}
 }
 
-// Guarded returns the files of prompts and instructions of a workflow that are used only for trusted
-// documents: files that are not written for human readers and, with their full paths, files outside
-// the project of the document in dir.
+// Guarded returns the files of prompts and instructions of a workflow that are used only for
+// trusted documents: files that are not written for human readers and, with their full paths, files
+// outside the project of the document in dir.
 func Guarded(w *workflow.Workflow, dir string) []string {
 	out := slices.DeleteFunc(instructionFiles(w), isOpen)
 	for _, name := range wants(w).files {

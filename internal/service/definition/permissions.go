@@ -225,8 +225,8 @@ func denies(a *workflow.Agent) (n int) {
 // taken is a tool that a pattern takes away.
 type taken struct{ pattern, tool string }
 
-// deniedOf returns the patterns with which an agent denies tools of its sub-agent that the sub-agent
-// does not deny itself, each with the first tool.
+// deniedOf returns the patterns with which an agent denies tools of its sub-agent that the
+// sub-agent does not deny itself, each with the first tool.
 func deniedOf(a, sub *workflow.Agent, tools []permit.Call) (out []taken) {
 	for _, p := range a.Permissions {
 		warned := map[string]bool{}
