@@ -113,7 +113,9 @@ type parser struct {
 	file   *file
 	diags  *diag.List
 	values int
-	failed bool // a limit or syntax error has ended reading
+	// textBytes counts the bytes of texts and keys, aliases expanded.
+	textBytes int
+	failed    bool // a limit or syntax error has ended reading
 }
 
 func (p *parser) empty() {
@@ -163,6 +165,19 @@ func (p *parser) enter(depth, start int) bool {
 	default:
 		return true
 	}
+	p.failed = true
+	return false
+}
+
+// enterText counts the bytes of a text or key and reports whether the limit allows them. Without
+// aliases a document has fewer than the limit, which it was checked against as a whole.
+func (p *parser) enterText(size, start int) bool {
+	p.textBytes += size
+	if p.failed || p.textBytes <= p.opts.MaxBytes {
+		return !p.failed
+	}
+	p.errorAt(start, start, CodeTooLarge,
+		"the texts of the document have more than %d bytes, aliases expanded; that is the limit", p.opts.MaxBytes)
 	p.failed = true
 	return false
 }

@@ -323,6 +323,14 @@ func TestBounds(t *testing.T) {
 		{"YAML indentation", deepBlock.String(), deep, ""},
 		{"alias bomb", laughs, many, "the document has more than 200000 values, aliases expanded; that is the limit"},
 		{"merge bomb", merges, many, ""},
+		{"aliases of a long text", "x: &x " + strings.Repeat("x", 1<<20) +
+			"\ny: [" + strings.Repeat("*x, ", 8) + "]\n",
+			"document-too-large",
+			"the texts of the document have more than 8388608 bytes, aliases expanded; that is the limit"},
+		{"aliases of a long key", "x: &x {" + strings.Repeat("x", 1<<20) +
+			": 1}\ny: [" + strings.Repeat("*x, ", 8) + "]\n",
+			"document-too-large",
+			"the texts of the document have more than 8388608 bytes, aliases expanded; that is the limit"},
 		{"wide JSON", "[" + strings.Repeat("1,", 300_000) + "1]", many, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

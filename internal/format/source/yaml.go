@@ -154,6 +154,9 @@ func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth 
 		n.Kind = Map
 		r.entries(y, n, depth)
 	default:
+		if !r.enterText(len(y.Value), start) {
+			return nil
+		}
 		r.scalar(y, n, start)
 	}
 	n.Span = r.file.span(start, r.end(y, n, start))
@@ -178,6 +181,9 @@ func (r *yamlReader) entries(y *yaml.Node, n *Node, depth int) {
 			continue
 		}
 		at := r.offset(y.Content[i].Line, y.Content[i].Column)
+		if !r.enterText(len(k.Value), at) {
+			return
+		}
 		span := r.file.span(at, r.scalarEnd(y.Content[i], at))
 		value := r.value(v, n, k.Value, 0, depth+1)
 		if j, twice := first[k.Value]; twice {
