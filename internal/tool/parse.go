@@ -254,29 +254,7 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 				s.Policy)
 			s.Policy = ""
 		}
-	case mcp && e.key == "command":
-		s.Command = p.text(e)
-	case mcp && e.key == "args":
-		s.Args = p.texts(e)
-	case mcp && e.key == "env":
-		s.Env = p.textMap(e)
-		for name := range s.Env {
-			if name == "" || strings.ContainsAny(name, "=\x00") {
-				p.list.Errorf(p.span(e.value), e.path, "bad-value", "invalid variable name %q", name)
-			}
-		}
-	case mcp && (e.key == "working_dir" || e.key == "cwd"):
-		s.Dir = p.text(e)
-	case mcp && e.key == "remote":
-		s.Remote = p.remote(e)
-	case mcp && e.key == "ref":
-		s.Ref = p.text(e)
-	case mcp && e.key == "idle_timeout":
-		s.IdleTimeout = p.duration(e)
-	case mcp && e.key == "connect_timeout":
-		s.ConnectTimeout = p.duration(e)
-	case mcp && e.key == "lifecycle":
-		p.lifecycle(s, e)
+	case mcp && p.mcpKey(s, e):
 	case slices.Contains(own, e.key):
 		options[e.key] = p.any(e.value)
 	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
@@ -291,6 +269,38 @@ func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map
 	default:
 		options[e.key] = p.any(e.value)
 	}
+}
+
+// mcpKey parses one key that only MCP servers have, and reports whether e is one.
+func (p *parser) mcpKey(s *Spec, e entry) bool {
+	switch e.key {
+	case "command":
+		s.Command = p.text(e)
+	case "args":
+		s.Args = p.texts(e)
+	case "env":
+		s.Env = p.textMap(e)
+		for name := range s.Env {
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				p.list.Errorf(p.span(e.value), e.path, "bad-value", "invalid variable name %q", name)
+			}
+		}
+	case "working_dir", "cwd":
+		s.Dir = p.text(e)
+	case "remote":
+		s.Remote = p.remote(e)
+	case "ref":
+		s.Ref = p.text(e)
+	case "idle_timeout":
+		s.IdleTimeout = p.duration(e)
+	case "connect_timeout":
+		s.ConnectTimeout = p.duration(e)
+	case "lifecycle":
+		p.lifecycle(s, e)
+	default:
+		return false
+	}
+	return true
 }
 
 // lifecycle parses docker-agent's supervision of a server: the two timeouts and required are those

@@ -102,6 +102,7 @@ type reader struct {
 	mcps            map[string]json.RawMessage
 	isTeam          bool                            // the document has no workflow, as docker-agent's
 	shared          map[string]field                // toolsets of the document by name, for use_toolsets
+	toolsetBytes    int                             // of all toolsets, each where it is used
 	defaults        map[string]workflow.ModelParams // of the models of a provider, by its name
 	aliases         map[string]string               // provider that another one stands for, by its name
 	modelProviders  map[string]workflow.Provider    // providers that models define themselves

@@ -189,6 +189,9 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 func (r *reader) toolsetList(list []field) []json.RawMessage {
 	var out []json.RawMessage
 	for _, e := range list {
+		if r.toolsetBytes > source.DefaultMaxBytes {
+			break
+		}
 		if e.value.Kind != source.Map {
 			d := r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a toolset must be a map with a type, got %s",
 				describe(e.value))
@@ -225,9 +228,15 @@ func (r *reader) toolsetList(list []field) []json.RawMessage {
 		if r.isTeam && (word == "mcp" || word == "openapi") {
 			raw = notRequired(raw)
 		}
-		if raw != nil {
-			out = append(out, raw)
+		if raw == nil {
+			continue
 		}
+		if r.toolsetBytes += len(raw); r.toolsetBytes > source.DefaultMaxBytes {
+			r.diags.Errorf(e.value.Span, e.path, source.CodeTooLarge, "the toolsets of the document have more than "+
+				"%d bytes, each counted where it is used; that is the limit", source.DefaultMaxBytes)
+			break
+		}
+		out = append(out, raw)
 	}
 	return out
 }
@@ -236,10 +245,13 @@ func (r *reader) toolsetList(list []field) []json.RawMessage {
 // docker-agent, unless the toolset says otherwise.
 func notRequired(raw json.RawMessage) json.RawMessage {
 	var said struct {
-		Required  any
-		Lifecycle json.RawMessage
+		Required  any             `json:"required"`
+		Lifecycle json.RawMessage `json:"lifecycle"`
 	}
-	var lifecycle struct{ Profile, Required any }
+	var lifecycle struct {
+		Profile  any `json:"profile"`
+		Required any `json:"required"`
+	}
 	if json.Unmarshal(raw, &said) != nil {
 		return raw
 	}
