@@ -92,7 +92,7 @@ func TestSet_Optional(t *testing.T) {
 	}
 }
 
-// TestSet_OptionalCancelled checks that a caller that gave up pins nothing.
+// TestSet_OptionalCancelled checks that a caller that stopped waiting pins nothing.
 func TestSet_OptionalCancelled(t *testing.T) {
 	t.Parallel()
 	gone := fake("gone", "a")
