@@ -37,7 +37,7 @@ type Lines interface {
 	// Enter takes a place at the end of a queue. Of two successive calls, on any handles, the
 	// second gets the later place.
 	Enter(ctx context.Context, line Line) (place uint64, err error)
-	// Position returns the position of a place. Place 0 belongs to nobody: all places are before
+	// Position returns the position of a place. Place 0 is no place in the queue: all places are before
 	// it, and it is not counted. It returns ErrNotFound if the place was released or lost.
 	Position(ctx context.Context, line Line, place uint64) (Position, error)
 	// Leave releases a place. Releasing a place that does not exist has no effect.

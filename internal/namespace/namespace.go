@@ -58,12 +58,12 @@ type Set struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	opened  map[string]*entry
-	resting map[string]rest // closed because they were idle
-	done    chan struct{}   // closed when Close is done
-	err     error           // result of Close
+	mu     sync.Mutex
+	closed bool
+	opened map[string]*entry
+	idle   map[string]idleNamespace // closed because they were idle
+	done   chan struct{}            // closed when Close is done
+	err    error                    // result of Close
 }
 
 // entry is a namespace whose service is open, or is being opened or closed.
@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	cfg.IdleAfter = cmp.Or(cfg.IdleAfter, DefaultIdleAfter)
 	log := slog.New(cfg.Service.Keeper.Handler(cfg.Service.Logger.Handler()))
 	cfg.Service.Shared = service.Share(cfg.Service)
-	s := &Set{cfg: cfg, log: log, opened: map[string]*entry{}, resting: map[string]rest{},
+	s := &Set{cfg: cfg, log: log, opened: map[string]*entry{}, idle: map[string]idleNamespace{},
 		done: make(chan struct{})}
 	if cfg.Service.Telemetry != nil {
 		s.tenants = telemetry.Among(cfg.Service.Telemetry.Exporter)
@@ -222,7 +222,7 @@ func (s *Set) begin(ctx context.Context, name string, at store.Locator) *entry {
 	e := &entry{at: at, ready: make(chan struct{})}
 	s.opened[name] = e
 	s.use(ctx, e)
-	delete(s.resting, name)
+	delete(s.idle, name)
 	s.wg.Go(func() {
 		defer close(e.ready)
 		if e.service, e.err = service.Open(s.ctx, s.config(name, at)); e.err != nil {

@@ -181,7 +181,7 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 	c.collectCalls(ctx, names, out)
 	for _, name := range names {
-		svc := c.namespaces.Awake(ctx, name)
+		svc := c.namespaces.IfOpen(ctx, name)
 		if svc == nil {
 			continue // nothing happens in it, or the namespace opener logs why it cannot be opened
 		}

@@ -27,7 +27,7 @@ func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, n int64, labels ...
 // collectCalls collects the calls of the process: all namespaces share its slots and rate limits.
 func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<- prometheus.Metric) {
 	for _, name := range names {
-		svc := c.namespaces.Awake(ctx, name)
+		svc := c.namespaces.IfOpen(ctx, name)
 		if svc == nil {
 			continue // another namespace reports the same
 		}

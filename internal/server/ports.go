@@ -29,8 +29,8 @@ type Namespaces interface {
 	// ctx is done. It returns access.ErrNoNamespace, or another error that says why the service
 	// cannot be used.
 	Service(ctx context.Context, namespace string) (*service.Service, error)
-	// Awake is Service for a namespace that is open; it returns nil otherwise.
-	Awake(ctx context.Context, namespace string) *service.Service
+	// IfOpen is Service for a namespace that is open; it returns nil otherwise.
+	IfOpen(ctx context.Context, namespace string) *service.Service
 	// DB returns the name of the store.
 	DB() string
 	// Drain stops starting calls of runs, and returns when none is in progress or ctx is done.

@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// tend makes processes do the work of long-lived processes until the returned function is called.
-func tend(t *testing.T, ps ...Process) (stop func()) {
+// maintain makes processes do the work of long-lived processes until the returned function is called.
+func maintain(t *testing.T, ps ...Process) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -93,7 +93,7 @@ func testNoDrive(t *testing.T, c Cluster) {
 	settle(t, c, front, runs[4], engine.StatusCancelled)
 
 	worker := c.Open(t, Options{World: w, Place: "here"})
-	stop := tend(t, front, worker)
+	stop := maintain(t, front, worker)
 	for _, run := range runs[:4] {
 		waitStatus(t, c, front, run, engine.StatusPaused)
 		if err := front.Answer(t.Context(), run,
@@ -130,7 +130,7 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	_ = tryStart(t, first, "r", chain(toolNode("first", "act"), approval("ok"), toolNode("second", "act")))
 	<-first.Dead()
 	worker := c.Open(t, Options{World: w, Place: "here"})
-	stop := tend(t, worker)
+	stop := maintain(t, worker)
 	waitStatus(t, c, worker, "r", engine.StatusPaused)
 	stop()
 	closeAll(t, worker)
@@ -138,7 +138,7 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	_ = second.Answer(t.Context(), "r", engine.Answer{Value: text("approve"), By: engine.LocalBy("test")})
 	<-second.Dead()
 	worker = c.Open(t, Options{World: w, Place: "here"})
-	stop = tend(t, worker)
+	stop = maintain(t, worker)
 	waitStatus(t, c, worker, "r", engine.StatusCompleted)
 	if n := count(c.Events(t, "r"), (*engine.WaitOpened)(nil).Type()); n != 1 {
 		t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, "r")))
@@ -166,7 +166,7 @@ func testNoDriveFaults(t *testing.T, c Cluster) {
 		}})
 		err := tryStart(t, front, "r", chain(agent("a"), agent("b")))
 		worker := c.Open(t, Options{World: w, Place: "here"})
-		stop := tend(t, worker)
+		stop := maintain(t, worker)
 		if _, ok := journalHas(t, c, "r"); ok {
 			waitStatus(t, c, worker, "r", engine.StatusCompleted)
 		} else if err == nil {
@@ -207,7 +207,7 @@ func testRoom(t *testing.T, c Cluster) {
 		return sim.Reply("ok"), ctx.Err()
 	}}
 	small := c.Open(t, Options{World: w, Place: "here", MaxDriven: 2})
-	stop := tend(t, small)
+	stop := maintain(t, small)
 	var runs []string
 	for range 6 {
 		runs = append(runs, start(t, small, chain(agent("a"), agent("b"))))
@@ -218,7 +218,7 @@ func testRoom(t *testing.T, c Cluster) {
 		t.Errorf("%d runs are driven, want 2", n)
 	}
 	other := c.Open(t, Options{World: w, Place: "there", MaxDriven: 3})
-	stopOther := tend(t, other)
+	stopOther := maintain(t, other)
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
 	if n := w.Count("model", "b"); n != 5 {
@@ -244,7 +244,7 @@ func testPlace(t *testing.T, c Cluster) {
 	}}
 	at := func(place string) Options { return Options{World: w, Place: place} }
 	here, there := c.Open(t, at("here")), c.Open(t, at("there"))
-	stop := tend(t, here, there)
+	stop := maintain(t, here, there)
 	f := chain(agent("a"), approval("ok"), agent("b"))
 	run, err := here.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Input: text("in"), Place: "here"})
 	if err != nil {
@@ -264,7 +264,7 @@ func testPlace(t *testing.T, c Cluster) {
 		t.Errorf("resume at another place: %v", err)
 	}
 	back := c.Open(t, at("here"))
-	stopBack := tend(t, back)
+	stopBack := maintain(t, back)
 	waitStatus(t, c, there, run, engine.StatusPaused)
 	if err := there.Answer(t.Context(), run,
 		engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
@@ -295,7 +295,7 @@ func testClaimed(t *testing.T, c Cluster) {
 	for range 3 {
 		ps = append(ps, c.Open(t, Options{World: w, Place: "here"}))
 	}
-	stop := tend(t, ps...)
+	stop := maintain(t, ps...)
 	for _, run := range runs {
 		waitStatus(t, c, front, run, engine.StatusCompleted)
 	}
@@ -314,7 +314,7 @@ func testTakeover(t *testing.T, c Cluster) {
 		return sim.Reply("ok"), wait(ctx, 10*time.Second)
 	}}
 	dead, heir := c.Open(t, Options{World: w, Place: "here"}), c.Open(t, Options{World: w, Place: "there"})
-	stop := tend(t, dead, heir)
+	stop := maintain(t, dead, heir)
 	run := start(t, dead, chain(agent("a")))
 	<-begun
 	time.Sleep(5 * time.Second)
@@ -343,7 +343,7 @@ func testDrain(t *testing.T, c Cluster) {
 	for range 3 {
 		runs = append(runs, start(t, leaving, chain(agent("a"), toolNode("act", "act"), agent("b"))))
 	}
-	stop := tend(t, leaving, heir)
+	stop := maintain(t, leaving, heir)
 	time.Sleep(5 * time.Second)
 	began := time.Now()
 	leaving.Drain(t.Context())
@@ -381,7 +381,7 @@ func testDrainLimit(t *testing.T, c Cluster) {
 	}
 	close(w.free)
 	closeAll(t, leaving)
-	stop := tend(t, heir)
+	stop := maintain(t, heir)
 	waitStatus(t, c, heir, run, engine.StatusCompleted)
 	stop()
 	closeAll(t, heir)
@@ -400,7 +400,7 @@ func testLostClaim(t *testing.T, c Cluster) {
 		}
 		return sim.FaultNone
 	}})
-	stop := tend(t, p)
+	stop := maintain(t, p)
 	waitStatus(t, c, front, run, engine.StatusCompleted)
 	if !failed {
 		t.Error("nothing was claimed")

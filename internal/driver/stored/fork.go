@@ -304,7 +304,7 @@ func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Eve
 			last[step] = past[i].Data
 		}
 	}
-	anew := map[int]bool{}
+	restarted := map[int]bool{}
 	out := make([]engine.Event, 0, len(past))
 	for _, ev := range past {
 		d, starts := ev.Data.(*engine.StepStarted)
@@ -315,13 +315,13 @@ func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Eve
 			if err != nil {
 				return nil, err
 			}
-			anew[ev.Step], ev.Data = true, again
+			restarted[ev.Step], ev.Data = true, again
 		case starts && last[ev.Step] != nil && d.Expires != nil:
 			if again, err := run.StartAgain(d, now); err == nil {
 				was := *d
 				was.Expires, ev.Data = again.Expires, &was
 			}
-		case anew[ev.Step] && ev.Data != last[ev.Step]:
+		case restarted[ev.Step] && ev.Data != last[ev.Step]:
 			if _, ok := ev.Data.(*engine.ConditionChecked); !ok {
 				continue
 			}

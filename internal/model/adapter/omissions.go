@@ -34,9 +34,9 @@ func (o *Omissions) Call(ctx context.Context, req model.Request, onDelta func(mo
 	o.mu.Unlock()
 	var found, reasons []string
 	for {
-		watched, begun := watch(onDelta)
+		watched, started := watch(onDelta)
 		reply, err := call(ctx, without(req), watched)
-		failed := refusal(err, *begun)
+		failed := refusal(err, *started)
 		name := o.refusedIn(req, failed)
 		if name == "" {
 			if err == nil && o.add(req.Model, found) {
@@ -74,22 +74,22 @@ func (o *Omissions) add(name string, found []string) (isNew bool) {
 
 // watch returns a function that calls onDelta, which may be nil, and a variable that is true once
 // the function was called with content.
-func watch(onDelta func(model.Delta)) (watched func(model.Delta), begun *bool) {
-	begun = new(bool)
+func watch(onDelta func(model.Delta)) (watched func(model.Delta), started *bool) {
+	started = new(bool)
 	return func(d model.Delta) {
 		if !d.IsEmpty() {
-			*begun = true
+			*started = true
 		}
 		if onDelta != nil {
 			onDelta(d)
 		}
-	}, begun
+	}, started
 }
 
 // refusal returns the error of a request that the server refused before it answered, or nil. A call
 // that sent content, or that counts, is not made again.
-func refusal(err error, begun bool) *model.Error {
-	if failed, ok := errors.AsType[*model.Error](err); ok && !begun && failed.Usage == nil {
+func refusal(err error, started bool) *model.Error {
+	if failed, ok := errors.AsType[*model.Error](err); ok && !started && failed.Usage == nil {
 		return failed
 	}
 	return nil

@@ -47,9 +47,9 @@ func (w *withoutTools) Call(ctx context.Context, req model.Request, onDelta func
 		if again > 0 && key != "" { // the refusal may be stored under the former key
 			req.IdempotencyKey = fmt.Sprintf("%s/tools/%d", key, again)
 		}
-		watched, begun := watch(onDelta)
+		watched, started := watch(onDelta)
 		reply, err := w.client.Call(ctx, req, watched)
-		failed := refusal(err, *begun)
+		failed := refusal(err, *started)
 		names := refusedTools(req.Tools, failed)
 		if len(names) == 0 || again == len(all) { // more refusals only if one was forgotten
 			if err == nil && len(left) > 0 && (begins || again > 0) {

@@ -130,7 +130,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 		if err != nil {
 			return err
 		}
-		if failed := adapter.Told(event.Data); failed != nil {
+		if failed := adapter.ReportedFailure(event.Data); failed != nil {
 			return failed
 		}
 		if event.Name == "error" {
@@ -154,7 +154,7 @@ func (a *answer) readWhole(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if failed := adapter.Told(raw); failed != nil {
+	if failed := adapter.ReportedFailure(raw); failed != nil {
 		return failed
 	}
 	var m sdk.Message
@@ -162,7 +162,7 @@ func (a *answer) readWhole(r io.Reader) error {
 		return err
 	}
 	if m.Type != "message" {
-		return cmp.Or(adapter.ToldApart(raw), errors.New("not a message"))
+		return cmp.Or(adapter.UnmarkedFailure(raw), errors.New("not a message"))
 	}
 	a.addWhole(m)
 	return nil

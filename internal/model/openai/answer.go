@@ -30,14 +30,14 @@ type answer struct {
 	total     int64
 	model, id string
 	finish    string
-	// failed is a failure reported inside of a choice, and apart one that may be reported instead
-	// of choices.
-	failed, apart   error
-	done            bool
-	chunks, choices int
-	sources         adapter.Sources
-	reasoningField  string // the field in which the reasoning came
-	details         reasoningDetails
+	// failed is a failure that a choice reports, and unmarked one that may be reported in place of
+	// choices.
+	failed, unmarked error
+	done             bool
+	chunks, choices  int
+	sources          adapter.Sources
+	reasoningField   string // the field in which the reasoning came
+	details          reasoningDetails
 }
 
 // add processes one chunk.
@@ -51,7 +51,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 	}
 	a.addGroq(raw(chunk.JSON.ExtraFields, "x_groq"))
 	if len(chunk.Choices) == 0 {
-		a.apart = cmp.Or(adapter.ToldApart([]byte(chunk.RawJSON())), a.apart)
+		a.unmarked = cmp.Or(adapter.UnmarkedFailure([]byte(chunk.RawJSON())), a.unmarked)
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
@@ -89,7 +89,7 @@ func (a *answer) end(finish string, extra map[string]respjson.Field) {
 		a.addUsage(u) // Moonshot
 	}
 	if told := raw(extra, "error"); told != nil {
-		a.failed = cmp.Or(a.failed, adapter.Told([]byte(`{"error":`+string(told)+`}`)))
+		a.failed = cmp.Or(a.failed, adapter.ReportedFailure([]byte(`{"error":`+string(told)+`}`)))
 	}
 	// OpenRouter may report stop although the model's provider failed.
 	var native string
@@ -112,7 +112,7 @@ func (a *answer) addWhole(c sdk.ChatCompletion) {
 		a.addUsage(c.Usage)
 	}
 	if a.choices = len(c.Choices); a.choices == 0 {
-		a.apart = adapter.ToldApart([]byte(c.RawJSON()))
+		a.unmarked = adapter.UnmarkedFailure([]byte(c.RawJSON()))
 		return
 	}
 	choice := c.Choices[0]
@@ -162,8 +162,8 @@ func (a *answer) problem(contentType string) error {
 	if _, err := adapter.Stop(a.finish, a.refusal.String()); err != nil {
 		return err
 	}
-	if a.apart != nil && (a.choices == 0 || a.finish == "" && !a.done) {
-		return a.apart
+	if a.unmarked != nil && (a.choices == 0 || a.finish == "" && !a.done) {
+		return a.unmarked
 	}
 	if a.finish == "" && !a.done {
 		if a.chunks == 0 && contentType != "" && !strings.HasPrefix(strings.ToLower(contentType), "text/event-stream") {

@@ -152,7 +152,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 			return nil
 		}
 		// After an answer that was cut off, OpenRouter reports the limit as a failure.
-		if failed := adapter.Told(event.Data); failed != nil && !a.cut() {
+		if failed := adapter.ReportedFailure(event.Data); failed != nil && !a.cut() {
 			return failed
 		}
 		if event.Name == "error" {
@@ -176,7 +176,7 @@ func (a *answer) readWhole(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if failed := adapter.Told(raw); failed != nil {
+	if failed := adapter.ReportedFailure(raw); failed != nil {
 		return failed
 	}
 	var parsed sdk.ChatCompletion

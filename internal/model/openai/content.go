@@ -21,7 +21,7 @@ func (a *answer) addContent(text string, f respjson.Field, onDelta func(model.De
 	case strings.HasPrefix(value, "{"):
 		parts = []json.RawMessage{json.RawMessage(value)}
 	case !strings.HasPrefix(value, "["):
-		a.say(text, onDelta)
+		a.appendText(text, onDelta)
 	case json.Unmarshal([]byte(value), &parts) != nil:
 		return // the SDK parsed it
 	}
@@ -32,7 +32,7 @@ func (a *answer) addContent(text string, f respjson.Field, onDelta func(model.De
 		_ = json.Unmarshal(part, &typed) // a part may be a string
 		switch typed.Type {
 		case "", "text", "output_text":
-			a.say(textIn(part), onDelta)
+			a.appendText(textIn(part), onDelta)
 		case "thinking", "reasoning":
 			if thought := textIn(part); thought != "" {
 				a.reasoning.WriteString(thought)
@@ -44,7 +44,7 @@ func (a *answer) addContent(text string, f respjson.Field, onDelta func(model.De
 	}
 }
 
-func (a *answer) say(text string, onDelta func(model.Delta)) {
+func (a *answer) appendText(text string, onDelta func(model.Delta)) {
 	if text != "" {
 		a.text.WriteString(text)
 		onDelta(model.Delta{Text: text})
@@ -141,7 +141,7 @@ func (a *answer) addGroq(field json.RawMessage) {
 	if groq.Usage != nil {
 		a.addUsage(*groq.Usage)
 	}
-	a.failed = cmp.Or(a.failed, adapter.Told(field))
+	a.failed = cmp.Or(a.failed, adapter.ReportedFailure(field))
 }
 
 // raw returns the JSON of a field for which the SDK has none, or nil if it is missing or null.

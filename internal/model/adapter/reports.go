@@ -10,10 +10,10 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Told returns the failure that an answer with HTTP status 200, or an event of it, reports in place
+// ReportedFailure returns the failure that an answer with HTTP status 200, or an event of it, reports in place
 // of content: the value of an "error" key, or the whole of an object of type error. It returns nil
 // if there is none.
-func Told(raw []byte) error {
+func ReportedFailure(raw []byte) error {
 	if !bytes.Contains(raw, []byte(`error"`)) { // as in most events
 		return nil
 	}
@@ -34,9 +34,9 @@ func Told(raw []byte) error {
 	return nil
 }
 
-// ToldApart returns the failure that raw reports in the form of an error body, such as a message
+// UnmarkedFailure returns the failure that raw reports in the form of an error body, such as a message
 // and a code, or nil. Only the absence of an answer shows that such an object is a failure.
-func ToldApart(raw []byte) error {
+func UnmarkedFailure(raw []byte) error {
 	if message, _ := ErrorObject(raw); message != "" {
 		return StreamError(raw)
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Times of namespaces that nothing uses.
+// Times of idle namespaces.
 const (
 	// DefaultIdleAfter is how long a namespace must be unused before it may be closed, if
 	// Config.IdleAfter is 0.
 	DefaultIdleAfter = 5 * time.Minute
-	// maxRest is how long a namespace stays closed at most, so that its retention is applied.
-	maxRest = time.Hour
+	// maxClosed is how long a namespace stays closed at most, so that its retention is applied.
+	maxClosed = time.Hour
 )
 
-// Awake returns the service of a namespace if it is open, and nil otherwise. The service may be
+// IfOpen returns the service of a namespace if it is open, and nil otherwise. The service may be
 // used until ctx is done, which keeps it open; it does not count as a use of the namespace, so that
 // watching alone does not keep it from being idle.
-func (s *Set) Awake(ctx context.Context, name string) *service.Service {
+func (s *Set) IfOpen(ctx context.Context, name string) *service.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.opened[name]
@@ -58,16 +58,16 @@ func (s *Set) keep(ctx context.Context, e *entry, used time.Time) {
 	})
 }
 
-// rest describes a closed namespace: when it must be opened again, and its files when it was
-// closed.
-type rest struct {
+// idleNamespace describes a namespace that was closed: when it must be opened again, and its files
+// when it was closed.
+type idleNamespace struct {
 	until time.Time
 	files map[string]os.FileInfo
 }
 
-// mustWake reports whether the namespace must be opened: it is time to, or another process changed
+// mustOpen reports whether the namespace must be opened: it is time to, or another process changed
 // its store.
-func (r rest) mustWake(now time.Time) bool {
+func (r idleNamespace) mustOpen(now time.Time) bool {
 	if !now.Before(r.until) {
 		return true
 	}
@@ -87,12 +87,12 @@ func (r rest) mustWake(now time.Time) bool {
 func (s *Set) mustOpen(name string) bool {
 	s.mu.Lock()
 	isOpen := s.opened[name] != nil
-	r, isResting := s.resting[name]
+	r, isIdle := s.idle[name]
 	s.mu.Unlock()
-	return !isOpen && (!isResting || r.mustWake(time.Now()))
+	return !isOpen && (!isIdle || r.mustOpen(time.Now()))
 }
 
-// closeIdle closes the namespaces that nobody uses and that have no work. None waits for another.
+// closeIdle closes the namespaces that are unused and have no work. None waits for another.
 func (s *Set) closeIdle() {
 	if s.cfg.Idle == nil {
 		return
@@ -107,7 +107,7 @@ func (s *Set) closeIdle() {
 	}
 }
 
-// isUnused reports whether nobody has used an open namespace lately. The default one has the tokens
+// isUnused reports whether an open namespace has not been used lately. The default one has the tokens
 // of all and stays open, and only stores in files of their own are closed. The caller must hold mu.
 func (s *Set) isUnused(name string, e *entry) bool {
 	return name != access.DefaultNamespace && e.gone == nil && e.isReady() && e.err == nil && e.users == 0 &&
@@ -129,8 +129,9 @@ func (s *Set) closeOne(name string, e *entry) {
 	e.stop()
 	e.maintained.Wait()
 	// What its background work has started meanwhile continues when it is opened again.
-	r := rest{until: s.cfg.Idle(context.WithoutCancel(s.ctx), name, e.service), files: map[string]os.FileInfo{}}
-	if most := time.Now().Add(maxRest); r.until.After(most) {
+	r := idleNamespace{until: s.cfg.Idle(context.WithoutCancel(s.ctx), name, e.service),
+		files: map[string]os.FileInfo{}}
+	if most := time.Now().Add(maxClosed); r.until.After(most) {
 		r.until = most
 	}
 	if err := e.service.Close(); err != nil {
@@ -142,7 +143,7 @@ func (s *Set) closeOne(name string, e *entry) {
 	}
 	s.mu.Lock()
 	delete(s.opened, name)
-	s.resting[name] = r
+	s.idle[name] = r
 	s.mu.Unlock()
 	close(e.gone)
 	s.log.Debug("idle namespace closed", "namespace", name, "until", r.until)

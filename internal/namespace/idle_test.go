@@ -117,7 +117,7 @@ func TestSet_Idle(t *testing.T) {
 			t.Errorf("open: %v", files)
 		}
 	}
-	if s.Awake(t.Context(), "a") != nil {
+	if s.IfOpen(t.Context(), "a") != nil {
 		t.Error("a namespace at rest is awake")
 	}
 
@@ -156,13 +156,13 @@ func TestSet_Idle(t *testing.T) {
 	next(opened, "a")
 	next(closed, "a")
 	next(opened, "a") // for its work
-	if s.Awake(t.Context(), "busy") == nil {
+	if s.IfOpen(t.Context(), "busy") == nil {
 		t.Error("a namespace with work was closed")
 	}
 	next(closed, "a") // also while somebody watches
 	next(opened, "a")
 	watching, stop := context.WithCancel(t.Context())
-	for s.Awake(watching, "a") == nil { // it opens and closes all the time
+	for s.IfOpen(watching, "a") == nil { // it opens and closes all the time
 		runtime.Gosched()
 	}
 	stop()
