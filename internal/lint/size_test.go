@@ -17,7 +17,7 @@ import (
 
 // maxSize is the maximum size in bytes of the program that `make build` builds; 1.5 MiB of it is
 // the page (ADR 114), 4 MiB the PostgreSQL driver (ADR 84).
-const maxSize = 58<<20 + 256<<10
+const maxSize = 58 << 20
 
 // buildFlags reads the build flags of the program from the Makefile.
 func buildFlags(t *testing.T) (goflags, ldflags string) {

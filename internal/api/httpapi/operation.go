@@ -47,9 +47,34 @@ var commonErrors = []int{
 }
 
 // add registers an operation. The handler is called with a caller who has the route's role;
-// transport.ProblemOf maps its error to a problem.
+// transport.ProblemOf maps its error to a problem. What does not depend on I and O is in
+// registration, since the compiler generates add once for each pair of types.
 func add[I, O any](a *API, r route, handle func(context.Context, *transport.Caller, *I) (*O, error)) {
-	answer, success := outputOf(reflect.TypeFor[O](), r.Status, r.ID, a.huma.OpenAPI().Components.Schemas)
+	reg := a.register(r, reflect.TypeFor[O]())
+	huma.Register(a.huma, reg.op, func(ctx context.Context, in *I) (*response, error) {
+		c, _ := ctx.Value(requestKey{}).(huma.Context)
+		_ = c.SetReadDeadline(time.Time{}) // the body was read; without a deadline there is none to clear
+		out, err := handle(ctx, transport.From(ctx), in)
+		if err != nil {
+			return nil, responseError(ctx, err)
+		}
+		return reg.answer.write(ctx, c, reflect.ValueOf(out).Elem()), nil
+	})
+	reg.describe(a.huma.OpenAPI())
+}
+
+// registration is the registration of one operation.
+type registration struct {
+	route   route
+	op      huma.Operation
+	gate    *gate
+	answer  output
+	success *huma.Response
+}
+
+// register adds an operation with responses of type out to the API's list.
+func (a *API) register(r route, out reflect.Type) *registration {
+	answer, success := outputOf(out, r.Status, r.ID, a.huma.OpenAPI().Components.Schemas)
 	op := huma.Operation{
 		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description,
 		Tags: []string{r.Tag},
@@ -65,25 +90,22 @@ func add[I, O any](a *API, r route, handle func(context.Context, *transport.Call
 	g := &gate{role: r.Role}
 	op.Middlewares = huma.Middlewares{g.pass}
 	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*response, error) {
-		c, _ := ctx.Value(requestKey{}).(huma.Context)
-		_ = c.SetReadDeadline(time.Time{}) // the body was read; without a deadline there is none to clear
-		out, err := handle(ctx, transport.From(ctx), in)
-		if err != nil {
-			return nil, responseError(ctx, err)
+	return &registration{route: r, op: op, gate: g, answer: answer, success: success}
+}
+
+// describe completes the operation in the document, and sets the query parameters of its gate.
+func (r *registration) describe(document *huma.OpenAPI) {
+	for _, o := range operationsOf(document.Paths[r.op.Path]) {
+		if o.OperationID != r.route.ID {
+			continue
 		}
-		return answer.write(ctx, c, reflect.ValueOf(out).Elem()), nil
-	})
-	for _, o := range operationsOf(a.huma.OpenAPI().Paths[op.Path]) {
 		for _, p := range o.Parameters {
-			if o.OperationID == r.ID && p.In == "query" {
-				g.known = append(g.known, p.Name)
+			if p.In == "query" {
+				r.gate.known = append(r.gate.known, p.Name)
 			}
 		}
-		if o.OperationID == r.ID {
-			o.Responses[strconv.Itoa(answer.status)] = success
-			r.describe(o)
-		}
+		o.Responses[strconv.Itoa(r.answer.status)] = r.success
+		r.route.describe(o)
 	}
 }
 
