@@ -71,9 +71,10 @@ func fan(n int) *workflow.Workflow {
 }
 
 var (
-	at   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	more = engine.Value(`"more"`)
-	done = engine.Value(`"done"`)
+	at      = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	more    = engine.Value(`"more"`)
+	done    = engine.Value(`"done"`)
+	approve = engine.Value(`"approve"`)
 )
 
 // answerAll runs a workflow in memory, answering every call immediately, and checks the number of
@@ -177,4 +178,36 @@ func BenchmarkFloorClosures(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/step")
+}
+
+// BenchmarkAnswers measures what an answer costs in a run with that many waits that have ended.
+func BenchmarkAnswers(b *testing.B) {
+	p := compile(b, &workflow.Workflow{Entry: "ok", Nodes: []workflow.Node{{ID: "ok", Kind: workflow.KindWait,
+		Wait: &workflow.Wait{Kind: workflow.WaitApproval}}},
+		Edges:  []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "ok", Loop: true}},
+		Limits: workflow.Limits{MaxLoopIterations: 1_000_000, MaxSteps: new(1_000_000)}})
+	for _, ended := range []int{1000, 2000, 4000} {
+		b.Run(fmt.Sprint(ended), func(b *testing.B) {
+			var r *engine.Run
+			answer := func() {
+				if _, err := r.Activate([]engine.Input{{At: at, Data: engine.Answer{Value: approve}}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for i := 0; b.Loop(); i = (i + 1) % 100 {
+				if i == 0 {
+					b.StopTimer()
+					r = engine.New(p, "run")
+					if _, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{}}}); err != nil {
+						b.Fatal(err)
+					}
+					for range ended {
+						answer()
+					}
+					b.StartTimer()
+				}
+				answer()
+			}
+		})
+	}
 }

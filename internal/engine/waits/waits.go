@@ -10,18 +10,23 @@ import (
 // Waits holds the waits of one run. It is not safe for concurrent use.
 type Waits struct {
 	list   []Wait // in the order in which they were opened
-	open   int32
+	index  *index // nil before the first wait
 	queues bool
-	turn   turn
+	// The order in which a run with a queue continues after an answer (D18) is the branch of the
+	// answer, then each entry of the queue. It is the turn of group if hasTurn.
+	hasTurn bool
+	group   int
 	// kept are the signals that no wait has taken; nil before the first.
 	kept *keptSignals
 }
 
-// turn is the order in which a run with a queue continues after an answer (D18): the branch of the
-// answer, then each entry of the queue.
-type turn struct {
-	on    bool
-	group int
+// index finds waits by their places in the list, so that the waits that have ended cost nothing.
+type index struct {
+	open   []int // oldest first
+	byID   map[string]int
+	byStep map[int]int    // the last wait that was the purpose of the step
+	byKey  map[string]int // the first wait that was answered with the key
+	last   int            // number of the wait for a person that ended last; 0 means none
 }
 
 // New returns the waits of a run that has not opened any. If queues, steps that become ready while
@@ -56,8 +61,8 @@ func (w *Wait) OfNode() bool { return w.Call == "" && w.Limit == nil }
 // Get returns a wait by its id, or nil if there is none. It must not be modified, and is valid
 // until the next event.
 func (s *Waits) Get(id string) *Wait {
-	for i := range s.list {
-		if s.list[i].Wait == id {
+	if s.index != nil {
+		if i, ok := s.index.byID[id]; ok {
 			return &s.list[i]
 		}
 	}
@@ -66,9 +71,9 @@ func (s *Waits) Get(id string) *Wait {
 
 // OfStep returns the wait that was the purpose of a step, or nil if there is none.
 func (s *Waits) OfStep(step int) *Wait {
-	for i := len(s.list) - 1; i >= 0; i-- {
-		if w := &s.list[i]; w.Step == step && w.OfNode() {
-			return w
+	if s.index != nil {
+		if i, ok := s.index.byStep[step]; ok {
+			return &s.list[i]
 		}
 	}
 	return nil
@@ -78,17 +83,17 @@ func (s *Waits) OfStep(step int) *Wait {
 func (s *Waits) Len() int { return len(s.list) }
 
 // IsOpen reports whether any wait is open.
-func (s *Waits) IsOpen() bool { return s.open > 0 }
+func (s *Waits) IsOpen() bool { return s.index != nil && len(s.index.open) > 0 }
 
 // Open returns the open waits that match, oldest first; nil matches all. The waits are subject to
 // the same rules as for Get.
 func (s *Waits) Open(match func(*Wait) bool) []*Wait {
-	if s.open == 0 {
+	if s.index == nil {
 		return nil
 	}
 	var out []*Wait
-	for i := range s.list {
-		if w := &s.list[i]; w.IsOpen() && (match == nil || match(w)) {
+	for _, i := range s.index.open {
+		if w := &s.list[i]; match == nil || match(w) {
 			out = append(out, w)
 		}
 	}
@@ -123,9 +128,17 @@ func (s *Waits) CheckOpened(d *event.WaitOpened) string {
 func (s *Waits) ApplyOpened(ev *event.Event, d *event.WaitOpened) {
 	w := Wait{WaitOpened: *d, Number: len(s.list) + 1, Step: ev.Step, Since: ev.At, seq: ev.Seq}
 	w.Input = nil // only in the event
+	place := len(s.list)
 	s.list = append(s.list, w)
-	s.open++
-	s.turn = turn{}
+	if s.index == nil {
+		s.index = &index{byID: map[string]int{}, byStep: map[int]int{}, byKey: map[string]int{}}
+	}
+	s.index.open = append(s.index.open, place)
+	s.index.byID[w.Wait] = place
+	if w.OfNode() {
+		s.index.byStep[w.Step] = place
+	}
+	s.Pause()
 }
 
 // CheckOpen returns why an event of a step cannot refer to a wait, or "" if the wait is open.
@@ -163,8 +176,8 @@ func (s *Waits) ApplyAnswered(ev *event.Event, d *event.WaitAnswered) (w *Wait, 
 	if !s.queues || !w.OfNode() && w.Binding == "" {
 		return w, 0, false
 	}
-	if !s.turn.on {
-		s.turn = turn{on: true, group: -w.Step}
+	if !s.hasTurn {
+		s.hasTurn, s.group = true, -w.Step
 	}
 	return w, -w.Step, true
 }
@@ -178,48 +191,57 @@ func (s *Waits) ApplyClosed(ev *event.Event, d *event.WaitClosed) {
 
 func (s *Waits) end(w *Wait, ev *event.Event) {
 	w.Ended = ev.Seq
+	place := w.Number - 1
+	if !w.isSignal() {
+		s.index.last = w.Number
+	}
+	if w.Answer != nil && w.Answer.Key != "" {
+		if first, ok := s.index.byKey[w.Answer.Key]; !ok || place < first {
+			s.index.byKey[w.Answer.Key] = place
+		}
+	}
 	if !w.IsEditable() { // otherwise the same answer may come again and is compared with them
 		w.Arguments = nil
 	}
-	s.open--
+	if i, ok := slices.BinarySearch(s.index.open, place); ok {
+		s.index.open = slices.Delete(s.index.open, i, i+1)
+	}
 }
 
 // Queues reports whether steps that become ready through a step of a group are queued (D18): while
 // a wait is open, all are except those of the group whose turn it is.
 func (s *Waits) Queues(group int) bool {
-	if s.turn.on {
-		return group != s.turn.group
+	if s.hasTurn {
+		return group != s.group
 	}
-	return s.queues && s.open > 0
+	return s.queues && s.IsOpen()
 }
 
 // Turn returns the group whose turn it is, or false if no answer has let the run continue or the
 // run has paused since.
-func (s *Waits) Turn() (group int, on bool) { return s.turn.group, s.turn.on }
+func (s *Waits) Turn() (group int, on bool) { return s.group, s.hasTurn }
 
 // Take makes it the turn of a group that left the queue.
-func (s *Waits) Take(group int) { s.turn.group = group }
+func (s *Waits) Take(group int) { s.group = group }
 
 // Pause ends the turns.
-func (s *Waits) Pause() { s.turn = turn{} }
+func (s *Waits) Pause() { s.hasTurn, s.group = false, 0 }
 
-// lastEnded returns the wait for a person that ended last, or nil if the run had none.
+// lastEnded returns the wait for a person that ended last, or nil if none has ended.
 func (s *Waits) lastEnded() *Wait {
-	var last *Wait
-	for k := range s.list {
-		if w := &s.list[k]; !w.isSignal() && (last == nil || w.Ended > last.Ended) {
-			last = w
-		}
+	if s.index == nil || s.index.last == 0 {
+		return nil
 	}
-	return last
+	return &s.list[s.index.last-1]
 }
 
 // answeredWith returns the wait whose answer came with that key, or nil if there is none or the key
 // is "".
 func (s *Waits) answeredWith(key string) *Wait {
-	i := slices.IndexFunc(s.list, func(w Wait) bool { return key != "" && w.Answer != nil && w.Answer.Key == key })
-	if i < 0 {
-		return nil
+	if s.index != nil {
+		if i, ok := s.index.byKey[key]; ok {
+			return &s.list[i]
+		}
 	}
-	return &s.list[i]
+	return nil
 }
