@@ -103,7 +103,7 @@ func (b *blocks) completeBlock(id int) {
 func (b *blocks) failBlock(id int, failed []int) {
 	f := *b.graph.Scope(failed[0]).Failed
 	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) &&
-		!event.BoundsRun(f.Code) {
+		!event.CodeIs(f.Code, event.OfRun) {
 		f.Message = fmt.Sprintf("%d of %d branches failed; the first: %s", len(failed), len(n.Fork.Branches), f.Message)
 	}
 	b.steps.cancelBranches(id, "another branch of "+b.graph.StepNode(id).ID+" failed")

@@ -186,8 +186,3 @@ func (s *state) countCalls(ev *Event) {
 		s.Ledger.Charge(s, ev.Step, ledger.Amount{Calls: int64(models + tools)})
 	}
 }
-
-// isBudget reports whether a run that was ended by this limit makes no more calls that use budget.
-func isBudget(limit string) bool {
-	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
-}

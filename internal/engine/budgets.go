@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
@@ -87,7 +88,7 @@ func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Ba
 // endedByBudget reports whether the run ends because of a limit after which no call that uses
 // budget is made.
 func (b *budgets) endedByBudget() bool {
-	return b.state.Ending != nil && b.state.Ending.Limit && isBudget(b.state.Limit)
+	return b.state.Ending != nil && b.state.Ending.Limit && event.CodeIs(b.state.Limit, event.EndsSpending)
 }
 
 // hasSlot reports whether a step may have a call in flight; a step that may not is checked again

@@ -198,9 +198,6 @@ func StatusOf(d Data) Status { return event.StatusOf(d) }
 // StepEnd is an alias of [event.StepEnd].
 func StepEnd(d Data) StepStatus { return event.StepEnd(d) }
 
-// IsFree is an alias of [event.IsFree].
-func IsFree(code string) bool { return event.IsFree(code) }
-
 // LimitsOf is an alias of [event.LimitsOf].
 func LimitsOf(d Data) *workflow.Limits { return event.LimitsOf(d) }
 

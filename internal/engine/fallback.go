@@ -1,24 +1,11 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
-)
-
-// Failure codes of model calls, by how the agent itself reacts. The step handles all
-// others, such as an answer that was withheld by a filter.
-var (
-	// transientCodes are failures that may be temporary: the same model is called again, and then
-	// the next one.
-	transientCodes = []string{"server", "network", "timeout", "overloaded"}
-	// modelSpecificCodes are failures that another model may not have: the next one is called
-	// immediately.
-	modelSpecificCodes = []string{"rate_limit", "quota_exceeded", "auth", "unknown_model", "invalid_request",
-		"context_length_exceeded"}
 )
 
 const (
@@ -42,14 +29,14 @@ func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 		s.agents.unsummarized(id, fr, key, f)
 		return
 	}
-	if !s.handled(id, key, &f, nil, func(string) bool { return false }) {
+	if !s.handled(id, key, &f, nil, 0) {
 		s.agents.frameFailed(id, fr, f, s.steps.failForGood)
 	}
 }
 
 // askAgain schedules another call to the same model after a delay, and reports whether it does.
 func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if c.Retries >= a.ModelRetries() || !slices.Contains(transientCodes, f.Code) || f.RetryAfter() > maxAskedDelay {
+	if c.Retries >= a.ModelRetries() || !event.CodeIs(f.Code, event.Transient) || f.RetryAfter() > maxAskedDelay {
 		return false
 	}
 	wait := max(min(retryDelay<<min(c.Retries, 8), maxRetryDelay), f.RetryAfter())
@@ -61,7 +48,7 @@ func (s *calls) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure)
 
 // fallBack calls the next model of the agent, and reports whether there is one for such a failure.
 func (s *calls) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if !slices.Contains(transientCodes, f.Code) && !slices.Contains(modelSpecificCodes, f.Code) {
+	if !event.CodeIs(f.Code, event.Transient|event.OfModel) {
 		return false
 	}
 	next, ok := c.Next(a)

@@ -57,7 +57,7 @@ func (b *blocks) closeItem(id, scope int) {
 func (b *blocks) failItem(id, item int, f Failure) {
 	switch b.graph.StepNode(id).Map.OnItemError {
 	case workflow.FailSkip, workflow.FailCollect:
-		if !event.BoundsRun(f.Code) {
+		if !event.CodeIs(f.Code, event.OfRun) {
 			return // the scope has ended and is recorded like any other
 		}
 	}

@@ -222,7 +222,7 @@ func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 	if c == nil {
 		return
 	}
-	if !s.handled(c.Step, key, &f, cause, isFinal) {
+	if !s.handled(c.Step, key, &f, cause, event.Refused) {
 		s.steps.failForGood(c.Step, f)
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // handled applies the node's error handler to a failure, or else its retry policy. f may be
 // replaced. key is the call that failed, or "" if the whole step failed. The policy does not apply
-// to failures whose code is final. It returns false if the failure stands.
-func (s *calls) handled(id int, key string, f *Failure, cause error, final func(code string) bool) bool {
+// to codes of the class final. It returns false if the failure stands.
+func (s *calls) handled(id int, key string, f *Failure, cause error, final event.Class) bool {
 	if f.Node == "" {
 		f.Node = s.graph.NodeID(id)
 	}
@@ -21,7 +22,7 @@ func (s *calls) handled(id int, key string, f *Failure, cause error, final func(
 		return true
 	}
 	delay, ok := s.retry(id, *f, cause)
-	if ok = ok && !final(f.Code); ok {
+	if ok = ok && !event.CodeIs(f.Code, final); ok {
 		s.retryCall(id, key, delay, *f)
 	}
 	return ok
@@ -33,7 +34,7 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	done := s.graph.Step(id).Retries
 	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) ||
 		f.RetryAfter() > MaxRetryAfter ||
-		len(p.On) == 0 && slices.Contains(persistentCodes, f.Code) {
+		len(p.On) == 0 && event.CodeIs(f.Code, event.Persistent) {
 		return 0, false
 	}
 	if p.Func != "" {
@@ -52,10 +53,6 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 // MaxRetryAfter is the longest delay that the remote side may request before the same call is made
 // again. If it requests more, the call fails.
 const MaxRetryAfter = 10 * time.Minute
-
-// persistentCodes are the codes of failures that persist until a person acts. They are not retried
-// unless the policy names them.
-var persistentCodes = []string{"quota_exceeded", "context_length_exceeded"}
 
 // delay returns the delay before retry number done+1: that of the policy, or a longer one if the
 // remote side requested it (P14).
@@ -139,7 +136,8 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 	case "retry": // any failure is retried, as often as the policy allows, unless no attempt could fix it
 		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
-		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing() || s.graph.Step(id).IsExpired():
+		case p == nil || done >= p.MaxRetries || event.CodeIs(f.Code, event.Refused) || s.state.isFailing() ||
+			s.graph.Step(id).IsExpired():
 			s.steps.failForGood(id, *f)
 		case act.DelayMS != nil:
 			s.retryCall(id, key, milliseconds(*act.DelayMS), *f)

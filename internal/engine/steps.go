@@ -43,9 +43,10 @@ type steps struct {
 
 // stepRetries decides whether a failed step is retried.
 type stepRetries interface {
-	// handled applies the node's error handler or its retry policy, which does not apply to final
-	// codes. It returns false if the step fails. key is empty.
-	handled(step int, key string, f *Failure, cause error, final func(code string) bool) bool
+	// handled applies the node's error handler or its retry policy, which does not apply to codes
+	// of the class final. It returns false if the step fails. key is empty.
+	handled(step int, key string, f *Failure, cause error, final event.Class) bool
+	handledByProgram(step int, key string, f *Failure, cause error) bool
 }
 
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
@@ -162,7 +163,7 @@ func (s *steps) endAll(id int) {
 
 // failStep fails a step as a whole: its retry policy restarts it from the beginning (S4-23).
 func (s *steps) failStep(id int, f Failure) {
-	if s.graph.Step(id).Status == stepRunning && !s.retries.handled(id, "", &f, nil, isLimit) {
+	if s.graph.Step(id).Status == stepRunning && !s.retries.handled(id, "", &f, nil, event.OfLimit) {
 		s.failForGood(id, f)
 	}
 }
@@ -171,7 +172,10 @@ func (s *steps) failStep(id int, f Failure) {
 // are evaluated once, when a step starts, and an attempt without them would not follow the
 // workflow.
 func (s *steps) failStart(id int, f Failure) {
-	if !s.retries.handled(id, "", &f, nil, func(string) bool { return true }) {
+	if f.Node == "" {
+		f.Node = s.graph.NodeID(id)
+	}
+	if !s.retries.handledByProgram(id, "", &f, nil) {
 		s.failForGood(id, f)
 	}
 }
@@ -202,11 +206,11 @@ func (s *steps) takePort(id int, port string) {
 func (s *steps) errorPort(id int, f *Failure) (port string, value Value) {
 	n := s.graph.StepNode(id)
 	switch c := n.Catch; {
-	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations &&
+	case event.CodeIs(f.Code, event.OfLimit) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations &&
 		f.Node == s.graph.NodeID(id)):
 		// a loop's first step: the port is for that loop's limit, not an inner one's
 		return workflow.PortLimit, nil
-	case c != nil && event.BoundsRun(f.Code):
+	case c != nil && event.CodeIs(f.Code, event.OfRun):
 		return "", nil
 	case c != nil && c.Port == workflow.PortOut:
 		if n.Default == nil {
@@ -266,26 +270,6 @@ func (s *steps) propagate(id int, f Failure) {
 	default:
 		s.blocks.settleBlock(owner)
 	}
-}
-
-// isLimit reports whether a failure code is a limit that another attempt would only reach again.
-func isLimit(code string) bool {
-	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns,
-		CodeMaxItems, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
-		return true
-	}
-	return false
-}
-
-// isFinal reports whether another attempt would be refused for the same reason: a budget is
-// exhausted or does not allow the call.
-func isFinal(code string) bool {
-	switch code {
-	case CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeUncounted:
-		return true
-	}
-	return false
 }
 
 // unwind ends everything running inside frame outer of a step, or the whole step if outer is

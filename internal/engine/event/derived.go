@@ -13,18 +13,7 @@ import (
 
 // IsFree reports whether the call was rejected before it cost anything. The cost of a call that was
 // cut off or broke off is unknown (D10, D14).
-func (d *ModelFailed) IsFree() bool { return d.Usage == nil && IsFree(d.Error.Code) }
-
-// IsFree reports whether a model call that failed with the given code, and reported no usage, was
-// rejected before it cost anything. The codes are those of package model.
-func IsFree(code string) bool {
-	switch code {
-	case "rate_limit", "overloaded", "auth", "quota_exceeded", "unknown_model", "invalid_request",
-		"context_length_exceeded", "no_reply", CodeWorkflowBudget:
-		return true
-	}
-	return false
-}
+func (d *ModelFailed) IsFree() bool { return d.Usage == nil && CodeIs(d.Error.Code, Free) }
 
 // StepTimeoutPrefix is the prefix of the ids of the timers of step timeouts.
 const StepTimeoutPrefix = "timeout:"

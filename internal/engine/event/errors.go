@@ -76,16 +76,6 @@ func (f Failure) InList() Value {
 	return expr.Object([]expr.Member{{Name: "error", Value: f.Brief()}})
 }
 
-// BoundsRun reports whether a failure code stands for a limit of the run as a whole, after which no
-// step continues.
-func BoundsRun(code string) bool {
-	switch code {
-	case CodeMaxSteps, CodeMaxLoopIterations, CodeMaxBytes, CodeBudget, CodeParentBudget, CodeWorkflowBudget:
-		return true
-	}
-	return false
-}
-
 // Value returns the failure as the token of an error edge carries it (P30).
 func (f Failure) Value() Value {
 	b, err := json.Marshal(map[string]Failure{"error": f})

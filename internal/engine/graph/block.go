@@ -59,7 +59,7 @@ func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 		if o != branchFailed {
 			continue
 		}
-		if event.BoundsRun(g.Scope(s).Failed.Code) {
+		if event.CodeIs(g.Scope(s).Failed.Code, event.OfRun) {
 			return BlockFails, []int{s} // no other branch can compensate
 		}
 		failed = append(failed, s)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -17,7 +18,7 @@ func TestFreeCodes(t *testing.T) {
 		model.KindContextLength, model.KindNotFound, model.KindNoReply, model.KindBudget,
 	}
 	for _, k := range append(model.ErrorKinds(), model.KindBudget) {
-		if got, want := engine.IsFree(string(k)), slices.Contains(free, k); got != want {
+		if got, want := event.CodeIs(string(k), event.Free), slices.Contains(free, k); got != want {
 			t.Errorf("a call that failed with %s is free of cost: %t, want %t", k, got, want)
 		}
 	}

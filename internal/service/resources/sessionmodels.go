@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -104,7 +105,7 @@ func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, g
 		}
 	case code == engine.CodeWorkflowBudget: // it was withheld
 		use.Used = engine.Used{}
-	case engine.IsFree(code):
+	case event.CodeIs(code, event.Free):
 	case grant.Reserved && errors.Is(context.Cause(ctx), driver.ErrInterrupted):
 		return nil // it is repeated when the run continues, with a new reservation
 	case grant.Reserved:

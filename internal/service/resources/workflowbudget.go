@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -332,7 +333,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 		a.settle(c, new(a.cost(req.Model, reply.Usage, m.opener.cfg.cost(reply.Model, *reply.Usage))))
 	case u != nil:
 		a.settle(c, new(a.cost(req.Model, u, nil)))
-	case err != nil && engine.IsFree(driver.FailureOf(ctx, err).Code):
+	case err != nil && event.CodeIs(driver.FailureOf(ctx, err).Code, event.Free):
 		a.settle(c, &ledger.Amount{Calls: 1})
 	default:
 		a.settle(c, nil)
