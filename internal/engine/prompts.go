@@ -12,11 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Tokens in prompts: previousOutput is replaced with the step's input (S0-11), approvalNote with
-// the note of the last approval on the path to the step.
-const (
-	approvalNote = "{{APPROVAL_NOTE}}"
-)
+// approvalNote is replaced in prompts with the note of the last approval on the path to the step.
+const approvalNote = "{{APPROVAL_NOTE}}"
 
 // prompt builds the user message and the system prompt of an agent step.
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {

@@ -21,7 +21,7 @@ func (s *calls) pinned(pins Value) {
 
 func (s *calls) handleModel(d ModelResult) {
 	key, c := s.state.openCall(d.ID, loop.Model)
-	if c == nil {
+	if c == nil { // settled, see Activate
 		return
 	}
 	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
@@ -108,7 +108,7 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 
 func (s *calls) handleTool(d ToolResult) {
 	key, c := s.state.openCall(d.ID, loop.Tool)
-	if c == nil {
+	if c == nil { // settled, see Activate
 		return
 	}
 	if s.handleUnknown(key, c, d) {
@@ -219,9 +219,6 @@ func (s *calls) handleNote(d FuncNote) {
 // callFailed decides what follows a failed call of a tool or function node, or of a model that has
 // no fallback left.
 func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
-	if c == nil {
-		return
-	}
 	if !s.handled(c.Step, key, &f, cause, event.Refused) {
 		s.steps.failForGood(c.Step, f)
 	}

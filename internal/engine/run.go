@@ -75,7 +75,7 @@ func (r *Run) Apply(events []Event) (err error) {
 // The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices;
 // what events and commands point to is shared and must not be modified. Activate reads no clock:
 // Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
-// Start, Admitted, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the
+// Start, Admitted, FuncNote, ChildStart, CallUse, CallReserve, Answer, Cancel, Recovered and Reopen must be the
 // only input of their activation.
 //
 // A result for a call that was already settled is ignored and returns an empty decision. Errors,

@@ -45,7 +45,7 @@ type Hold struct {
 // handleHeld opens the wait of a call that needs a person.
 func (p *people) handleHeld(d ToolHeld) {
 	key, c := p.state.openCall(d.ID, loop.Tool)
-	if c == nil {
+	if c == nil { // settled, see Activate
 		return
 	}
 	step, attempt, h := c.Step, c.Attempt, d.Hold

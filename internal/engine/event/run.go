@@ -77,7 +77,7 @@ type RunPaused struct {
 const ReasonReopened = "reopened"
 
 // RunResumed records that a paused, interrupted or ended run continues. Reason is `answer`,
-// `deadline`, `recovered` or `reopened` (with new Limits).
+// `deadline` (of a wait), `timeout` (of a step), `recovered` or `reopened` (with new Limits).
 type RunResumed struct {
 	Reason string           `json:"reason"`
 	Limits *workflow.Limits `json:"limits,omitempty"`
@@ -131,7 +131,10 @@ type SignalRaised struct {
 // `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
-	Max   int64  `json:"max"`
+	// Max is the limit: bytes for max_bytes, milliseconds for timeout, what Detail says for a budget
+	// (tokens, calls, or millionths of a US dollar), 0 for workflow_budget, and a number of steps,
+	// passes, rounds, turns or repetitions for the others.
+	Max int64 `json:"max"`
 	// Detail is what a budget that was reached limits, the number of the round that ended for
 	// max_rounds and for the trail, or DetailHandoff; it is empty for other limits.
 	Detail string `json:"detail,omitempty"`
