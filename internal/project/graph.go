@@ -268,6 +268,10 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	case *engine.WaitOpened:
 		waits = true
 	case *engine.StepCompleted:
+		for _, to := range d.Missing {
+			f.state.Errors = append(f.state.Errors, GraphError{Node: to, Message: event.NotFound(to), At: ev.At,
+				Attempt: 1})
+		}
 		if !f.stateOnly {
 			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.lastResult)
 		}
