@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -124,6 +125,8 @@ type RunError struct {
 	// Limit and Max are those of [BudgetError]; "" and 0 for other failures.
 	Limit string  `json:"limit,omitempty"`
 	Max   float64 `json:"max,omitempty"`
+	// Problems are those of a graph.SchemaValidationError; nil for other failures.
+	Problems []graph.SchemaProblem `json:"problems,omitempty"`
 }
 
 func (e *RunError) Error() string { return e.Message }
@@ -132,7 +135,7 @@ func (e *RunError) Error() string { return e.Message }
 func (e *RunError) Unwrap() error {
 	switch e.Code {
 	case "schema_validation":
-		return &graph.SchemaValidationError{Message: e.Message}
+		return &graph.SchemaValidationError{Message: e.Message, Problems: e.Problems}
 	case "node_execution":
 		return &graph.NodeExecutionError{NodeID: e.Node, Cause: errors.New(e.Message)}
 	case engine.CodeCancelled:
@@ -189,7 +192,16 @@ func runError(f *engine.Failure, node string) error {
 	if e.Node == "" {
 		e.Node = node
 	}
+	e.Problems = problems(f.Problems)
 	return e
+}
+
+// problems returns recorded problems of a schema error; nil if there are none.
+func problems(recorded engine.Value) (out []graph.SchemaProblem) {
+	if len(recorded) > 0 && json.Unmarshal(recorded, &out) != nil {
+		return nil // the journal comes from elsewhere
+	}
+	return out
 }
 
 // knownError wraps an internal error under an error of this package.

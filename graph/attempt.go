@@ -109,7 +109,12 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if out.Goto = r.Goto; n != nil {
 		out.Signals = n.emitted
 	}
+	asked := false
 	for _, sig := range r.Signals {
+		if sig.Type == SignalHumanInputRequired && asked {
+			return out, fmt.Errorf("the signal %s was raised twice; a node can ask one question", sig.Type)
+		}
+		asked = asked || sig.Type == SignalHumanInputRequired
 		data, err := encodeFields(sig.Data)
 		if err != nil {
 			return out, fmt.Errorf("encode signal %s: %w", sig.Type, err)

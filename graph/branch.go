@@ -192,6 +192,14 @@ type loop[S any] struct {
 	counter string // field that counts finished iterations
 }
 
+// again reports whether the loop continues.
+func (l *loop[S]) again(v View[S]) bool {
+	if v.fields != nil && passes(v.fields, l.counter) >= l.most {
+		return false
+	}
+	return l.until == nil || !l.until(v)
+}
+
 // Loop repeats a sequence of nodes. The node that follows runs once, when the loop has ended. The
 // number of finished iterations is stored in the outputs under `<loop_start id>_iteration`; it is
 // reset to 0 each time the loop is entered.

@@ -24,9 +24,21 @@ const (
 	codeUnknown   = "unknown_outcome"
 )
 
-// SchemaValidationError is returned when a state does not match a schema. It is retried like any
-// error.
-type SchemaValidationError struct{ Message string }
+// SchemaValidationError is returned when a state or an input does not match a schema. It is retried
+// like any error.
+type SchemaValidationError struct {
+	Message string
+	// Problems lists everything that does not match, at most 100 problems, sorted by path.
+	Problems []SchemaProblem
+}
+
+// SchemaProblem is one part of a value that does not match a schema.
+type SchemaProblem struct {
+	// Path is the JSON pointer of the part, such as `/items/0/name`; "" for the whole value.
+	Path string `json:"path"`
+	// Message says what is wrong there: "must be a boolean, not a string".
+	Message string `json:"message"`
+}
 
 func (e *SchemaValidationError) Error() string { return e.Message }
 
@@ -110,6 +122,9 @@ func failureOf(err error) *program.Failure {
 		f.Code = coded.FailureCode()
 	case errors.As(err, &schema):
 		f.Code = codeSchema
+		if len(schema.Problems) > 0 {
+			f.Problems, _ = encodeValue(schema.Problems) // strings always encode
+		}
 	case errors.Is(err, ErrUnknownOutcome):
 		f.Code = codeUnknown
 	case errors.As(err, &timeout):
@@ -134,11 +149,20 @@ func errorOf(f program.Failure) error {
 	cause = errors.New(f.Message)
 	switch f.Code {
 	case codeSchema:
-		cause = &SchemaValidationError{Message: f.Message}
+		cause = recordedSchemaError(f)
 	case codeUnknown:
 		cause = &unknownOutcome{f.Message}
 	}
 	return &NodeExecutionError{NodeID: f.Node, Cause: cause}
+}
+
+// recordedSchemaError returns the error of a recorded failure.
+func recordedSchemaError(f program.Failure) *SchemaValidationError {
+	e := &SchemaValidationError{Message: f.Message}
+	if len(f.Problems) > 0 && json.Unmarshal(f.Problems, &e.Problems) != nil {
+		e.Problems = nil // the journal comes from elsewhere
+	}
+	return e
 }
 
 // unknownOutcome is an ErrUnknownOutcome with its recorded message.

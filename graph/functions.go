@@ -83,14 +83,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
 			return c.counted(call.State, d.loop.counter, passes(call.State, d.loop.counter)+1)
 		}
-		until := c.condition(d.loop.until)
-		t.Conditions[d.id+suffixContinue] = func(v program.View) (bool, error) {
-			if passes(v.State, d.loop.counter) >= d.loop.most || d.loop.until == nil {
-				return d.loop.until == nil && passes(v.State, d.loop.counter) < d.loop.most, nil
-			}
-			done, err := until(v)
-			return !done, err
-		}
+		t.Conditions[d.id+suffixContinue] = c.condition(d.loop.again)
 	default:
 		call := c.call(d)
 		t.Calls[d.id] = call
@@ -261,18 +254,19 @@ type handledFailure struct {
 }
 
 type failureRecord struct {
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	Node      string `json:"node"`
-	Retryable bool   `json:"retryable"`
-	Stack     string `json:"stack,omitempty"`
-	Err       error  `json:"-"`
+	Code      string        `json:"code"`
+	Message   string        `json:"message"`
+	Node      string        `json:"node"`
+	Retryable bool          `json:"retryable"`
+	Stack     string        `json:"stack,omitempty"`
+	Problems  program.Value `json:"problems,omitempty"`
+	Err       error         `json:"-"`
 }
 
 // caught decodes a failure passed along an error edge.
 func caught(raw json.RawMessage) program.Failure {
 	var in handledFailure
-	if err := json.Unmarshal(raw, &in); err != nil || in.Error == (failureRecord{}) {
+	if err := json.Unmarshal(raw, &in); err != nil || in.Error.Code+in.Error.Message+in.Error.Node == "" {
 		return program.Failure{Message: "the error handler was reached by a goto, without a failure to handle"}
 	}
 	return program.Failure(in.Error)

@@ -130,12 +130,14 @@ type Result[S any] struct {
 	// the node received are written; nil means no change.
 	Update *S
 	// Output is any value that JSON can represent; it is stored under the node's id. Nil means no
-	// output.
+	// output. The output of a node that asks a person is the answer instead.
 	Output any
 	// Goto overrides the edges: it lists the nodes that run next, each once. A node cannot leave
-	// its branch of a parallel block this way.
+	// its branch of a parallel block this way. Of several nodes, those that the graph does not have
+	// are recorded as errors and skipped; if it has none of them, the node fails.
 	Goto []string
-	// Signals are notes for watchers of the run.
+	// Signals are notes for watchers of the run; [SignalHumanInputRequired], at most once, asks a
+	// person.
 	Signals []Signal
 	// Usage is the context window usage that later nodes see; nil leaves it unchanged. Of
 	// concurrent branches, the one declared last counts.
@@ -156,8 +158,10 @@ type SignalType string
 const (
 	SignalContextWindowWarning SignalType = "context_window_warning"
 	SignalCheckpoint           SignalType = "checkpoint"
-	SignalHumanInputRequired   SignalType = "human_input_required"
-	SignalDebugReport          SignalType = "debug_report_generated"
+	// SignalHumanInputRequired pauses the run. The question is the signal's Message, or else
+	// `question` in its Data, and `options` there is a list of texts or of objects with a `label`.
+	SignalHumanInputRequired SignalType = "human_input_required"
+	SignalDebugReport        SignalType = "debug_report_generated"
 )
 
 // NodeOptions holds options common to all kinds of nodes. The zero value is ready to use.

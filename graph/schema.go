@@ -91,12 +91,13 @@ func (s *Schema) checkValue(what string, raw json.RawMessage) error {
 	if len(violations) == 0 {
 		return nil
 	}
-	texts := make([]string, len(violations))
+	texts, problems := make([]string, len(violations)), make([]SchemaProblem, len(violations))
 	for i, v := range violations {
-		texts[i] = v.Message
+		texts[i], problems[i] = v.Message, SchemaProblem(v)
 		if path := strings.ReplaceAll(strings.TrimPrefix(v.Path, "/"), "/", "."); path != "" {
 			texts[i] = path + ": " + v.Message
 		}
 	}
-	return &SchemaValidationError{Message: fmt.Sprintf("%s validation failed: %s", what, strings.Join(texts, "; "))}
+	return &SchemaValidationError{Message: fmt.Sprintf("%s validation failed: %s", what, strings.Join(texts, "; ")),
+		Problems: problems}
 }

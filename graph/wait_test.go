@@ -158,3 +158,63 @@ func TestRun_CrashRecovery(t *testing.T) {
 		}
 	}
 }
+
+// TestAsk checks that a node that raises human_input_required pauses the run with the signal's
+// message and data as the question, after its changes to the state, and that the answer is its
+// output: nothing runs again, and a goto of the node counts (S2-52).
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	type signal = graph.Signal
+	for name, tc := range map[string]struct {
+		signal  signal
+		goTo    []string
+		prompt  string
+		options []string
+		visited string
+	}{
+		"message":  {signal{Message: "Go on?"}, nil, "Go on?", nil, "s, q, z"},
+		"question": {signal{Data: map[string]any{"question": "Which?"}}, nil, "Which?", nil, "s, q, z"},
+		"neither":  {signal{}, nil, "q", nil, "s, q, z"},
+		"options": {signal{Message: "Which?", Data: map[string]any{"options": []string{"a", "b"}}}, nil, "Which?",
+			[]string{"a", "b"}, "s, q, z"},
+		"choices": {signal{Message: "Which?", Data: map[string]any{"options": []graph.Choice{{Label: "a"},
+			{Label: "b", Description: "the other"}}}}, nil, "Which?", []string{"a", "b"}, "s, q, z"},
+		"other data": {signal{Message: "Which?", Data: map[string]any{"options": 7}}, nil, "Which?", nil, "s, q, z"},
+		"goto":       {signal{Message: "Go on?"}, []string{"x"}, "Go on?", nil, "s, q, x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked, output := 0, ""
+			tc.signal.Type = graph.SignalHumanInputRequired
+			look := graph.NewNode("z", graph.TypeTool,
+				func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					v, _ := c.Output("q")
+					output = string(v)
+					return graph.Result[state]{}, nil
+				})
+			w := run(t, graph.New[state]("t").Start(nothing("s")).Then(graph.NewNode("q", graph.TypeTool,
+				func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					asked++
+					c.State.N++
+					return graph.Result[state]{Update: &c.State, Output: "dropped", Goto: tc.goTo,
+						Signals: []signal{{Type: graph.SignalCheckpoint}, tc.signal}}, nil
+				})).Then(look).Node(nothing("x")), state{})
+			w.want("s, q", "paused")
+			waits := w.Run.Waits()
+			if len(waits) != 1 || waits[0].Node != "q" || waits[0].Prompt != tc.prompt ||
+				!slices.Equal(waits[0].Options, tc.options) {
+				t.Fatalf("waits %+v", waits)
+			}
+			if w.state().N != 1 {
+				t.Errorf("while the question is open: %+v", w.state())
+			}
+			w.Crash()
+			w.Feed(engine.Answer{Value: engine.Value(`"sure"`)})
+			w.Go(nil)
+			w.want(tc.visited, "completed")
+			if tc.goTo == nil && output != `"sure"` || asked != 1 || w.state().N != 1 {
+				t.Errorf("output %s after %d calls, state %+v", output, asked, w.state())
+			}
+		})
+	}
+}

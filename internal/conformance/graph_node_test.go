@@ -85,6 +85,20 @@ var graphNode = []rule{
 			same(t, "end", p.end(), "completed")
 			same(t, "mapped", p.State.Text, "said yes")
 			same(t, "visited in all", p.VisitedNodes, []string{"s", "w", "z"})
+			p = play(t, newGraph().Start(graph.NewNode("q", graph.TypeTool,
+				func(_ context.Context, c *gContext) (gResult, error) {
+					c.State.N++
+					return gResult{Update: &c.State, Signals: []graph.Signal{{Type: graph.SignalHumanInputRequired,
+						Message: "Sure?", Data: map[string]any{"options": []string{"yes", "no"}}}}}, nil
+				})).Then(idle("z")), sheet{})
+			p.went("own signal", "q", "paused")
+			same(t, "signals", p.signal, []string{"human_input_required Sure?"})
+			same(t, "options", p.Waiting[0].Options, []string{"yes", "no"})
+			same(t, "state", p.State.N, 1)
+			p.answers("yes")
+			same(t, "steps after the answer", p.stepped(), "q, z")
+			same(t, "answer", p.output("q"), `"yes"`)
+			same(t, "asked once", p.State.N, 1)
 			p = play(t, newGraph().Start(graph.WaitConfig[sheet]{ID: "w", PromptFunc: func(v graph.View[sheet]) string {
 				return "Sure, " + v.State.Text + "?"
 			}}), sheet{Text: "Ann"})

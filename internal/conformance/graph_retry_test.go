@@ -119,8 +119,10 @@ var graphRetry = []rule{
 			`Node "n" output validation failed: n: `: {OutputSchema: large}} {
 			p := play(t, newGraph().Start(changes("n", func(s *sheet) { s.N++ }, o)), sheet{})
 			same(t, "text", strings.HasPrefix(p.end(), text), true)
-			_, ok := errors.AsType[*graph.SchemaValidationError](p.failureOf())
+			err, ok := errors.AsType[*graph.SchemaValidationError](p.failureOf())
 			same(t, "type", ok, true)
+			same(t, "path", err.Problems[0].Path, "/n")
+			same(t, "problem", strings.HasSuffix(p.end(), err.Problems[0].Message), true)
 			same(t, "attempts", len(p.Errors), 3)
 		}
 	}},

@@ -94,11 +94,20 @@ var graphRun = []rule{
 			idle("a")).Node(idle("b"))
 		same(t, "behind a block", strings.Count(play(t, b, sheet{}).began(), "j"), 1)
 	}},
-	{name: "S2-35 an unknown node fails the run", test: func(t *testing.T) {
+	{name: "S2-35 an unknown node fails the run, or is recorded where others follow", test: func(t *testing.T) {
 		p := play(t, newGraph().Start(leads("a", "nope")), sheet{})
 		p.went("only one", "a", `Node "nope" not found in graph`)
 		same(t, "status", p.Status, hocket.StatusFailed)
 		same(t, "recorded", p.attempts(), []string{`a#1 Node "nope" not found in graph`})
+		p = play(t, newGraph().Start(graph.NewNode("a", graph.TypeTool,
+			func(_ context.Context, c *gContext) (gResult, error) {
+				c.State.N = 7
+				return gResult{Update: &c.State, Goto: []string{"nope", "b", "no", "nope"}}, nil
+			})).Then(idle("z")).Node(idle("b")), sheet{})
+		p.went("one of several", "a, b", "completed")
+		same(t, "update", p.State.N, 7)
+		same(t, "recorded", p.attempts(), []string{`nope#1 Node "nope" not found in graph`,
+			`no#1 Node "no" not found in graph`})
 	}},
 	{name: "S2-36 aborting: the node at work completes, and an aborted run executes nothing", test: func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

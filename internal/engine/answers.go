@@ -66,6 +66,10 @@ func (p *people) handleAnswer(d Answer) {
 		return
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""
+	done := &StepCompleted{Given: true}
+	if p.graph.StepNode(step).Kind == workflow.KindFunc {
+		done.Goto = p.graph.Step(step).GotoOf(done) // of the function's result, which the answer replaces
+	}
 	if p.state.Status == StatusPaused {
 		p.emit(0, "", &RunResumed{Reason: "answer"})
 	}
@@ -84,7 +88,11 @@ func (p *people) handleAnswer(d Answer) {
 		p.decideApproval(step, ans.Decision, ans.Note)
 		return
 	}
-	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+	if p.graph.StepNode(step).Kind == workflow.KindFunc {
+		p.steps.complete(step, done, p.state.plan.out...)
+		return
+	}
+	p.answeredQuestion(step, ans.Answer, done)
 }
 
 // decideApproval ends the step of an approval according to the decision of a person or of its
@@ -133,12 +141,8 @@ func (p *people) openWait(id int, n *plan.Node) {
 		}
 		return
 	}
-	name := "w" + strconv.Itoa(id)
-	if n := p.graph.Step(id).Retries; n > 0 {
-		name += "." + strconv.Itoa(n+1)
-	}
 	var data map[string]Value
-	d := &WaitOpened{Wait: name, Kind: n.Wait.Kind, Options: n.Wait.Options}
+	d := &WaitOpened{Wait: p.newWait(id), Kind: n.Wait.Kind, Options: n.Wait.Options}
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -184,12 +188,64 @@ func (p *people) openWait(id int, n *plan.Node) {
 	}
 }
 
+// newWait returns the id of the next wait of a step.
+func (p *people) newWait(id int) string {
+	name := "w" + strconv.Itoa(id)
+	if n := p.graph.Step(id).Retries; n > 0 {
+		name += "." + strconv.Itoa(n+1)
+	}
+	return name
+}
+
+// ask asks the question of a function (S2-52): the message of its signal, or else the question in
+// its data, with the options in its data. update is as for mergeConcurrent.
+func (p *people) ask(id int, question *SignalRaised, update map[string]Value) {
+	done := &StepCompleted{Given: true, Update: update}
+	p.graph.ShortenUpdate(id, done)
+	d := &WaitOpened{Wait: p.newWait(id), Kind: workflow.WaitQuestion, Options: optionsIn(question.Data["options"]),
+		Prompt: cmp.Or(question.Message, expr.Text(question.Data["question"]), p.graph.StepNode(id).Title()),
+		Remind: p.state.remindAt(p.now, 0), Update: done.Update, Edits: done.Edits}
+	raised := *question
+	raised.Message, raised.Data = d.Prompt, p.dataOf(id, d, question.Data)
+	p.emitStep(id, &raised)
+	p.emitStep(id, d)
+}
+
+// optionsIn returns the options in the data of a question: a list of texts, or of objects with a
+// label. It returns nil for anything else.
+func optionsIn(v Value) []string {
+	var options []string
+	if json.Unmarshal(v, &options) == nil {
+		return options
+	}
+	var labelled []struct {
+		Label string `json:"label"`
+	}
+	if json.Unmarshal(v, &labelled) != nil {
+		return nil
+	}
+	options = nil
+	for _, o := range labelled {
+		if o.Label != "" {
+			options = append(options, o.Label)
+		}
+	}
+	return options
+}
+
+// dataOf returns the data of the signal that announces a question; the program's own data takes
+// precedence.
+func (p *people) dataOf(id int, d *WaitOpened, own map[string]Value) map[string]Value {
+	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)),
+		"requestId": expr.Quote(requestID(p.state.id, d.Wait))}
+	maps.Copy(all, own)
+	return all
+}
+
 // announce raises the signal of a question that was opened (S2-53, S2-74). If the program provided
 // data with the question, a separate event carries the same data.
 func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)),
-		"requestId": expr.Quote(requestID(p.state.id, d.Wait))}
-	maps.Copy(all, data)
+	all := p.dataOf(id, d, data)
 	if data != nil {
 		p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
 	}

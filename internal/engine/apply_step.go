@@ -82,6 +82,11 @@ func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
 	if s.plan.root.Workflow.Rules.KeepErrors && !d.Same {
 		s.Updated = ev.At
 	}
+	if s.plan.root.Workflow.Rules.KeepErrors {
+		for _, to := range d.Missing {
+			s.Errors = append(s.Errors, FailedAttempt{Node: to, Message: event.NotFound(to), At: ev.At, Attempt: 1})
+		}
+	}
 	s.approvalsBelow(ev.Step)
 	s.endStep(ev)
 }

@@ -24,7 +24,15 @@ func checkWaitOpened(s *state, ev *Event, d *WaitOpened) string {
 		}
 		return ""
 	}
-	if n := s.graph.StepNode(ev.Step); n.Kind != workflow.KindWait || n.Wait.Kind != d.Kind {
+	switch n, st := s.graph.StepNode(ev.Step), s.graph.Step(ev.Step); {
+	case n.Kind == workflow.KindFunc && d.Kind == workflow.WaitQuestion:
+		if !st.HasResult() || st.Wait != "" && s.Waits.Get(st.Wait).IsOpen() {
+			return "the function does not ask"
+		}
+		if err := s.graph.Scope(st.Scope).State.Check(d.Update, d.Edits); err != nil {
+			return err.Error()
+		}
+	case n.Kind != workflow.KindWait || n.Wait.Kind != d.Kind:
 		return "the node does not open waits of this kind"
 	}
 	return ""
@@ -34,6 +42,10 @@ func applyWaitOpened(s *state, ev *Event, d *WaitOpened) {
 	s.Waits.ApplyOpened(ev, d)
 	if d.Call == "" && d.Limit == nil {
 		s.graph.Step(ev.Step).Await(d.Wait)
+		if s.graph.StepNode(ev.Step).Kind == workflow.KindFunc {
+			s.graph.Change(ev.Step, &StepCompleted{Given: true, Update: d.Update, Edits: d.Edits})
+			s.Updated = ev.At
+		}
 	} else if s.Loop.Call(d.Call) != nil {
 		s.Loop.Ask(s, d.Call)
 		s.countCalls(ev)

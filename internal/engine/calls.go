@@ -21,10 +21,15 @@ type calls struct {
 	steps    callsSteps
 	agents   callsAgents
 	starter  interface{ startStep(step int, n *plan.Node) }
-	// people decide about calls whose outcome is unknown.
-	people interface {
-		askAbout(key string, c *loop.Call, why string)
-	}
+	people   callsPeople
+}
+
+// callsPeople asks people.
+type callsPeople interface {
+	// askAbout asks about a call whose outcome is unknown.
+	askAbout(key string, c *loop.Call, why string)
+	// ask asks the question of a function, which has changed the state.
+	ask(step int, question *SignalRaised, update map[string]Value)
 }
 
 // callsSteps ends steps.

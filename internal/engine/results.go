@@ -186,22 +186,38 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 	case d.Failure != nil:
 		s.callFailed(key, s.state.Loop.Call(key), *d.Failure, d.Cause)
 	default:
-		for i := range d.Signals {
-			s.emitStep(step, &d.Signals[i])
-		}
+		question := s.raise(step, d.Signals)
 		merged, f := s.state.mergeConcurrent(step, s.graph.Step(step).View, d.Update, d.Grown)
 		if f != nil {
 			s.steps.failForGood(step, *f)
 			return
 		}
 		s.graph.SetNative(step, d.Native)
-		done := s.state.plan.completed
-		if merged != nil || len(d.Goto) > 0 {
-			done = s.mem.completed.alloc(StepCompleted{Given: true, Update: merged})
+		if question != nil {
+			s.people.ask(step, question, merged)
+		} else {
+			done := s.state.plan.completed
+			if merged != nil || len(d.Goto) > 0 {
+				done = s.mem.completed.alloc(StepCompleted{Given: true, Update: merged})
+			}
+			s.steps.complete(step, done, s.state.plan.out...)
 		}
-		s.steps.complete(step, done, s.state.plan.out...)
 		s.graph.SetNative(0, nil)
 	}
+}
+
+// raise records the signals of a function, except the first with which it asks a person. Nobody is
+// asked any more in a run that is ending.
+func (s *calls) raise(step int, signals []SignalRaised) (question *SignalRaised) {
+	for i := range signals {
+		d := &signals[i]
+		if question == nil && d.Signal == event.SignalHumanInput && !d.Event && !s.state.isFailing() {
+			question = d
+			continue
+		}
+		s.emitStep(step, d)
+	}
+	return question
 }
 
 // applyCounter applies the result of a counter call that has just been recorded.

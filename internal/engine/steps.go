@@ -61,6 +61,7 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	}
 	if len(gotos) > 0 {
 		d.Ports, ports = nil, nil
+		gotos = s.known(f, d, gotos)
 	}
 	for _, to := range gotos {
 		if failure := unreachable(f, s.graph.StepNode(id), to); failure != nil {
@@ -90,12 +91,30 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	}
 }
 
+// known returns those of the nodes named gotos that the graph has, and records the others in d. If it
+// has none of them, all are returned.
+func (s *steps) known(f *plan.Flow, d *StepCompleted, gotos []string) []string {
+	var known, missing []string
+	for i, to := range gotos {
+		if _, ok := f.Index[to]; ok {
+			known = append(known, to)
+		} else if !slices.Contains(gotos[:i], to) {
+			missing = append(missing, to)
+		}
+	}
+	if len(known) == 0 || len(missing) == 0 {
+		return gotos
+	}
+	d.Goto, d.Missing = known, missing
+	return known
+}
+
 // unreachable returns why a step of node n cannot go to the node named to: there is no such node,
 // or it is in another branch. It returns nil if it can.
 func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 	idx, ok := f.Index[to]
 	if !ok {
-		return &Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)}
+		return &Failure{Code: CodeNodeNotFound, Message: event.NotFound(to)}
 	}
 	parent := f.Nodes[idx].Parent
 	if fork := f.Nodes[idx].ForkIndex; fork >= 0 {

@@ -85,6 +85,8 @@ type Failure struct {
 	Retryable bool
 	// Stack is the stack trace if a function panicked, otherwise "".
 	Stack string
+	// Problems is the list of a graph.SchemaValidationError as JSON; nil for other failures.
+	Problems Value
 	// Err is the error itself if the failure just happened in this process; nil for a recorded
 	// failure.
 	Err error

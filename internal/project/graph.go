@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // GraphStep is a settled node of a Go graph: it ended, failed permanently, was cancelled, or waits
@@ -267,7 +268,20 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		return nil
 	case *engine.WaitOpened:
 		waits = true
+		if !f.stateOnly && v.Kind == workflow.KindFunc {
+			made := &engine.StepCompleted{Given: true, Update: d.Update, Edits: d.Edits}
+			update, gotos = st.changed(made, v.State), made.Next(st.lastResult)
+		}
+	case *engine.WaitAnswered:
+		if st != nil && v.Kind == workflow.KindFunc {
+			st.lastResult, st.signals, st.emitted = d, nil, nil // what the step did was shown when it asked
+		}
+		return nil
 	case *engine.StepCompleted:
+		for _, to := range d.Missing {
+			f.state.Errors = append(f.state.Errors, GraphError{Node: to, Message: event.NotFound(to), At: ev.At,
+				Attempt: 1})
+		}
 		if !f.stateOnly {
 			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.lastResult)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -147,6 +148,9 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		}
 		log.add(LogWarn, fmt.Sprintf("Attempt %d follows: %s", d.Attempt, d.Error.Message))
 	case *engine.StepCompleted:
+		for _, to := range d.Missing {
+			log.add(LogWarn, event.NotFound(to))
+		}
 		if st.data.Kind == workflow.KindAgent {
 			log.add(LogLLMResponse, expr.Text(st.output))
 		}

@@ -99,9 +99,10 @@ type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Node    *string `json:"node"`
-	// Limit and Max are the fields of engine.Failure, for programs.
-	Limit string `json:"-"`
-	Max   int64  `json:"-"`
+	// Limit, Max and Problems are the fields of engine.Failure, for programs.
+	Limit    string       `json:"-"`
+	Max      int64        `json:"-"`
+	Problems engine.Value `json:"-"`
 }
 
 // Waiting is an open wait.
@@ -328,7 +329,8 @@ func showError(e *engine.Failure, node string) *Error {
 	if e.Node != "" {
 		node = e.Node
 	}
-	return &Error{Code: e.Code, Message: e.Message, Node: some(node), Limit: e.Limit, Max: e.Max}
+	return &Error{Code: e.Code, Message: e.Message, Node: some(node), Limit: e.Limit, Max: e.Max,
+		Problems: e.Problems}
 }
 
 func (f *Folder) openWaits() []Waiting {

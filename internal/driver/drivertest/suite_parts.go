@@ -74,6 +74,8 @@ func tests() []test {
 		{PartCore, "parallel branches", testParallel, long},
 		{PartCore, "start is refused", testStartRefused, anyTime},
 		{PartPeople, "answers in every order (P1)", testAnswerOrders, idle},
+		{PartPeople, "question of a function (S2-52)", testAsk, anyTime},
+		{PartCrash, "question of a function, faults at every write (S2-52)", testAskFaults, long},
 		{PartPeople, "double and late answers (P24)", testDoubleAnswers, anyTime},
 		{PartPeople, "answer refused changes nothing", testAnswerRefused, idle},
 		{PartPeople, "approve all (D24)", testApproveAll, idle},

@@ -192,12 +192,13 @@ func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
 
 func failed(f engine.Failure, cause error) program.Failure {
 	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
-		Err: cause}
+		Problems: f.Problems, Err: cause}
 }
 
 func failureOf(f program.Failure) *engine.Failure {
 	if f.Code == "" {
 		f.Code = engine.CodeFunc
 	}
-	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
+	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
+		Problems: f.Problems}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"reflect"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestFunctions_ArgumentsAndResults(t *testing.T) {
 					Failure: &f, Node: "to"}, nil
 			}},
 		RetryOns: map[string]func(program.Failure) (bool, error){"f": func(f program.Failure) (bool, error) {
-			return f == wrong, nil
+			return reflect.DeepEqual(f, wrong), nil
 		}},
 	})
 	failure := engine.Failure{Code: "c", Message: "m", Node: "x", Retryable: true}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/typed"
@@ -141,6 +142,9 @@ func (d *StepCompleted) Next(last Data) []string {
 	}
 	return d.Goto
 }
+
+// NotFound returns the message of the failure to find a node.
+func NotFound(node string) string { return fmt.Sprintf("Node %q not found in graph", node) }
 
 // HasFailed reports whether an attempt of a function failed and is not repeated with a larger
 // budget.

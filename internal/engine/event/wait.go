@@ -3,10 +3,12 @@ package event
 import (
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// WaitOpened asks a person. Call is empty for wait nodes. Otherwise it is a tool call: without
+// WaitOpened asks a person. Call is empty for wait nodes, and for a function whose result asks
+// ([SignalHumanInput]). Otherwise it is a tool call: without
 // Binding, a call whose outcome is unknown; with Binding, a call that was not made because a person
 // must decide first (P8).
 type WaitOpened struct {
@@ -47,7 +49,15 @@ type WaitOpened struct {
 	// Roles are the roles that may answer, as the node lists them; empty means everyone who may
 	// answer waits of the kind.
 	Roles []string `json:"roles,omitempty"`
+	// Update and Edits are as in [StepCompleted], for the question of a function: it changes the
+	// state before it asks. If both are nil, the changes are those of the function's result.
+	Update map[string]Value `json:"update,omitempty"`
+	Edits  []typed.Edit     `json:"edits,omitempty"`
 }
+
+// SignalHumanInput is the name of the signal with which a function asks a person (S2-52): its
+// message and data are the question, and the answer is the output of the step.
+const SignalHumanInput = "human_input_required"
 
 // IsEditable reports whether the answer may change the arguments of the held call, either its own
 // or that of the child run.

@@ -186,7 +186,6 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent, s
 	if n.Agent != nil && agent != n.Agent.Agent {
 		st.By = agent
 	}
-	changes := g.ChangesOf(id, d)
 	st.Output, sc.Last = out, id
 	if n.Kind == workflow.KindEnd {
 		g.dropTokens([]int{st.Scope})
@@ -197,6 +196,13 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent, s
 		!late {
 		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
 	}
+	g.Change(id, d)
+}
+
+// Change makes the changes of a step to the state of its scope: those that it would make if it
+// completed with d.
+func (g *Graph[L]) Change(id int, d *event.StepCompleted) {
+	sc, changes := g.StepScope(id), g.ChangesOf(id, d)
 	sc.State = g.StateAfter(id, d, changes)
 	for _, c := range changes {
 		if sc.Writes == nil {

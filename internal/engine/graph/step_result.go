@@ -19,7 +19,7 @@ func (g *Graph[L]) SetGiven(id int, d event.Data) {
 	switch g.StepNode(id).Kind {
 	case workflow.KindFunc, workflow.KindTool, workflow.KindExec, workflow.KindWait:
 		st := g.Step(id)
-		st.result = d
+		st.result, st.changed = d, nil
 		if f, ok := d.(*event.FuncReturned); ok {
 			st.changed = st.View.ChangesOf(f.Update, f.Edits, id)
 		}
