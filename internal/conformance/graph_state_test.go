@@ -206,6 +206,7 @@ var graphState = []rule{
 		same(t, "told", got, []any{"node_started", "a", 0, false, "node_error", "a", 0, true, "node_completed", "a", 7,
 			false, "checkpoint_saved", "a", 7, false})
 		same(t, "error", p.told[1].Error.Error(), "it is broken")
+		same(t, "times of the attempts", p.told[2].Timestamp.Sub(p.told[1].Timestamp), time.Second)
 		raw, err := json.Marshal(p.told[1])
 		same(t, "error of JSON", err, nil)
 		shape := decoded(t, raw).(map[string]any)
