@@ -344,7 +344,7 @@ func TestBudget_HostileUsage(t *testing.T) {
 
 // TestRetry_PermanentModelErrors checks that failures whose codes require action by a person are
 // not retried unless the policy names them, that fallbacks take over, and that a long Retry-After
-// fails with an error that states the time.
+// fails with an error that states the time (S4-21, S4-22).
 func TestRetry_PermanentModelErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -287,7 +287,7 @@ func scribble(s *nested, with string) {
 }
 
 // TestState_IsolatedCopies checks that what a node, a condition, a mapper or a reader of the steps
-// does to its copy of the state changes nothing else (P26): 64 branches with nested maps, in
+// does to its copy of the state changes nothing else (P26, S2-37): 64 branches with nested maps, in
 // several concurrent runs of one compiled graph.
 func TestState_IsolatedCopies(t *testing.T) {
 	t.Parallel()

@@ -22,22 +22,7 @@ var (
 // exactly once, and that docs/spec/README.md lists the rules that no test cites.
 func TestCitations(t *testing.T) {
 	t.Parallel()
-	defined := map[string]string{}
-	files, err := filepath.Glob("spec/*.md")
-	if err != nil || len(files) < 9 {
-		t.Fatalf("found %d pages of the specification: %v", len(files), err)
-	}
-	for _, file := range files {
-		for _, m := range ruleDefined.FindAllStringSubmatch(read(t, file), -1) {
-			if before, twice := defined[m[1]]; twice {
-				t.Errorf("%s is defined in %s and in %s", m[1], before, file)
-			}
-			defined[m[1]] = file
-		}
-	}
-	if len(defined) < 250 {
-		t.Errorf("the specification has %d rules: the test looks for them in the wrong way", len(defined))
-	}
+	defined := definedRules(t)
 	cited := map[string]bool{}
 	for file, text := range citing(t) {
 		for i, line := range strings.Split(text, "\n") {
@@ -70,6 +55,29 @@ func TestCitations(t *testing.T) {
 		t.Errorf("the list of rules that are not cited is not up to date: run go test ./docs -run Citations -update; "+
 			"now:\n%s", list)
 	}
+}
+
+// definedRules returns the pages of docs/spec that define the rules, by rule, and checks that no rule
+// is defined twice.
+func definedRules(t *testing.T) map[string]string {
+	t.Helper()
+	defined := map[string]string{}
+	files, err := filepath.Glob("spec/*.md")
+	if err != nil || len(files) < 9 {
+		t.Fatalf("found %d pages of the specification: %v", len(files), err)
+	}
+	for _, file := range files {
+		for _, m := range ruleDefined.FindAllStringSubmatch(read(t, file), -1) {
+			if before, twice := defined[m[1]]; twice {
+				t.Errorf("%s is defined in %s and in %s", m[1], before, file)
+			}
+			defined[m[1]] = file
+		}
+	}
+	if len(defined) < 250 {
+		t.Errorf("the specification has %d rules: the test looks for them in the wrong way", len(defined))
+	}
+	return defined
 }
 
 // citing returns the contents of the files that cite rules, by path from the repository's root.

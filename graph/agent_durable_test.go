@@ -16,7 +16,7 @@ import (
 )
 
 // TestAgentNodeUnknownOutcome checks that a message whose outcome is unknown is not resent
-// automatically; ResendUnknown resends it, and so may OnError, which sees the error (D23).
+// automatically; ResendUnknown resends it, and so may OnError, which sees the error (D23, S2-41).
 func TestAgentNodeUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	unknown := graph.ErrUnknownOutcome.Error()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,6 +235,28 @@ var graphAgent = []rule{
 			did, err := compat.CompactContext(t.Context(), (&coder{}).Session(), agentType)
 			same(t, "compacted "+agentType, []any{did, err}, []any{want, nil})
 		}
+	}},
+	{name: "S2-79 parallel sub-agents work at once", test: func(t *testing.T) {
+		var asked atomic.Int32
+		hold := make(chan struct{})
+		e := opened(t, hocket.Config{}, hocket.WithAgent(hocket.Agent{Name: "x", Model: "own/m"}),
+			hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+				asked.Add(1)
+				<-hold
+				return hocket.ModelReply{Text: "done"}, nil
+			})))
+		agents := []graph.ParallelAgent[sheet]{{Agent: "x", Task: "1"}, {Agent: "x", Task: "2"}, {Agent: "x", Task: "3"}}
+		g := compiled(t, newGraph().Start(graph.ParallelSubagentConfig[sheet]{ID: "p", Agents: agents,
+			Output: func(s *sheet, list []graph.AgentResult) error {
+				s.N = len(list)
+				return nil
+			}}))
+		ended := make(chan *played, 1)
+		go func() { ended <- playOn(t, e, g, sheet{}, gRun{}) }()
+		synctest.Wait()
+		same(t, "asked before any is done", asked.Load(), 3)
+		close(hold)
+		same(t, "results", (<-ended).State.N, 3)
 	}},
 	{name: "S2-79 models fall through, and agents have ids of node and execution", test: func(t *testing.T) {
 		e := opened(t, hocket.Config{})

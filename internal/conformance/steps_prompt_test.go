@@ -90,6 +90,12 @@ var stepsPrompt = []rule{
 		same(t, "second step without a prompt", w.prompt("b"), prior("Please proceed.", "a (agent: a)", "a said"))
 
 		w = newWorld(t)
+		w.plays("a", use("think", `{"thought":"hm"}`).saying("first words")).says("a", "last words")
+		w.completes("agents:\n  a: {instruction: a, toolsets: [{type: think}]}\n  b: {instruction: b}\n"+
+			"workflow: [{type: agent, name: a}, {type: agent, name: b}]\n", "go")
+		same(t, "a step after several texts", w.prompt("b"), prior("go", "a (agent: a)", "last words"))
+
+		w = newWorld(t)
 		w.completes(steps("a b c d e", nested), "go")
 		same(t, "first step", w.prompt("a"), "go")
 		for _, who := range []string{"b", "c", "d"} {

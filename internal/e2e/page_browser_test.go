@@ -92,7 +92,7 @@ const drawReplies = `replies:
 
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh
 // store. They fail on any console error, any violation of the policy and any request to another
-// origin.
+// origin. The spec rounds runs the main graph and a branch by hand (S1-27).
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test plays them: they take minutes")

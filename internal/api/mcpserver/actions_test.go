@@ -9,7 +9,7 @@ import (
 
 // TestSuggestedActions checks that a session of the official client can perform every user action
 // listed in the last section of the reference document of rounds through tools alone, over
-// streamable HTTP and over the standard input of a process.
+// streamable HTTP and over the standard input of a process (S1-25, S1-40).
 func TestSuggestedActions(t *testing.T) {
 	t.Parallel()
 	for transport, open := range map[string]func(t *testing.T) *client{

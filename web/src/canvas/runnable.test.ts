@@ -13,6 +13,7 @@ const problem = (path: string, more: Partial<Problem> = {}): Problem => ({
   ...more,
 })
 
+// S0-52: the editor refuses to run a document that the server would refuse.
 describe('a test run', () => {
   const can = {role: true, checked: true, failed: false, problems: [problem('', {severity: 'warning'})], running: false}
   it.each([

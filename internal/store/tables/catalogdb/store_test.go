@@ -31,6 +31,7 @@ func refuses(d tables.Dialect) func(string) bool {
 	return nil
 }
 
+// TestStore checks that workflows are stored, changed and deleted as every catalog does it (S3-20).
 func TestStore(t *testing.T) {
 	t.Parallel()
 	tablestest.Each(t, postgres.Catalog, func(t *testing.T, fresh func(t testing.TB) tablestest.Store) {
