@@ -35,7 +35,8 @@ func TestRead(t *testing.T) {
 		{
 			name: "two of one id", file: "a.yaml", doc: "agents:\n  - id: a\n  - id: a\n",
 			want:  []workflow.Agent{{ID: "a"}},
-			diags: `a.yaml:3:9: error: agent id "a" is used twice (duplicate-agent)`,
+			diags: `a.yaml:3:9: error: agent id "a" is used twice, first at 2:9 (duplicate-agent); hint: give one of ` +
+				"them another id",
 		},
 		{
 			name: "no id", file: "a.yaml", doc: "agents:\n  - name: Writer\n",
