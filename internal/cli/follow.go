@@ -362,31 +362,41 @@ func (f *follower) failure(o project.Run) string {
 	if f.service.DB() == service.Memory {
 		return msg
 	}
-	switch o.Error.Code {
-	case engine.CodeMaxSteps:
-		msg += f.toContinue(" --max-steps N")
-	case engine.CodeBudget:
-		msg += f.toContinue(" --budget N")
-	case engine.CodeWorkflowBudget:
-		msg += f.toContinue("")
-	case engine.CodeParentBudget:
-		if o.ParentRun != nil {
-			msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
-		}
-	case engine.CodeTimeout:
-		if o.Error.Node == nil || *o.Error.Node == "" {
-			return msg + f.toContinue(" --timeout DURATION")
-		}
-		msg += f.toRetry("")
-	case engine.CodeMaxLoopIterations:
-		msg += f.toRetry(" --max-iterations N")
-	case engine.CodeMaxBytes:
-		msg += f.toRetry(" --from STEP")
-	case engine.CodeEnded: // the document makes the run fail here, and would do so again
-	default:
-		msg += f.toRetry("")
+	switch verb, flags := continuation(o); {
+	case verb == "resume":
+		msg += f.toContinue(flags)
+	case verb == "retry":
+		msg += f.toRetry(flags)
+	case o.Error.Code == engine.CodeParentBudget && o.ParentRun != nil:
+		msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
 	}
 	return msg
+}
+
+// continuation returns the verb that continues a failed run, resume or retry, and the flags that it
+// needs. verb is "" if neither helps.
+func continuation(o project.Run) (verb, flags string) {
+	switch o.Error.Code {
+	case engine.CodeMaxSteps:
+		return "resume", " --max-steps N"
+	case engine.CodeBudget:
+		return "resume", " --budget N"
+	case engine.CodeWorkflowBudget:
+		return "resume", ""
+	case engine.CodeTimeout:
+		if o.Error.Node == nil || *o.Error.Node == "" {
+			return "resume", " --timeout DURATION"
+		}
+	case engine.CodeMaxLoopIterations:
+		return "retry", " --max-iterations N"
+	case engine.CodeMaxBytes:
+		return "retry", " --from STEP"
+	case engine.CodeParentBudget:
+		return "", ""
+	case engine.CodeEnded: // the document makes the run fail here, and would do so again
+		return "", ""
+	}
+	return "retry", ""
 }
 
 // hint returns what a person can do about a failure, or "" if nothing is certain to help.
