@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -363,6 +364,7 @@ func (f *follower) failure(o project.Run) string {
 		return msg
 	}
 	switch verb, flags := continuation(o); {
+	case isRefusedAddress(o): // a retry would be refused again
 	case verb == "resume":
 		msg += f.toContinue(flags)
 	case verb == "retry":
@@ -399,13 +401,19 @@ func continuation(o project.Run) (verb, flags string) {
 	return "retry", ""
 }
 
+// isRefusedAddress reports whether a run failed since an address that it called is not public.
+func isRefusedAddress(o project.Run) bool {
+	return strings.Contains(o.Error.Message, outbound.ErrRefused.Error()+": ")
+}
+
 // hint returns what a person can do about a failure, or "" if nothing is certain to help.
 func hint(o project.Run) string {
 	switch kind := model.ErrorKind(o.Error.Code); {
 	case kind == model.KindAuth:
 		return "check the key; hocket doctor shows which variable it comes from"
-	case kind == model.KindNetwork && strings.Contains(o.Error.Message, "address refused"):
-		return "use --trust to let the document use the addresses that it names"
+	case isRefusedAddress(o):
+		return "an address that is not public needs permission: `hocket run --trust` opens those that the document " +
+			"names, and outbound.allow in hocket.yaml opens any"
 	case kind == model.KindNetwork && !strings.HasPrefix(o.Error.Message, "connect toolset"):
 		return "check the address, and that its server is running; hocket doctor shows the addresses"
 	case kind == model.KindNotFound && strings.HasPrefix(o.Error.Message, "404"):
