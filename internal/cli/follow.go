@@ -13,7 +13,6 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -401,9 +400,10 @@ func continuation(o project.Run) (verb, flags string) {
 	return "retry", ""
 }
 
-// isRefusedAddress reports whether a run failed since an address that it called is not public.
+// isRefusedAddress reports whether a run failed because an address that it called is not public; the
+// text is that of outbound.ErrRefused.
 func isRefusedAddress(o project.Run) bool {
-	return strings.Contains(o.Error.Message, outbound.ErrRefused.Error()+": ")
+	return strings.Contains(o.Error.Message, "address refused: ")
 }
 
 // hint returns what a person can do about a failure, or "" if nothing is certain to help.

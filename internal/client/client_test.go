@@ -177,7 +177,9 @@ func TestProblems(t *testing.T) {
 			t.Errorf("another server answers runs with %s: %v", answer, err)
 		}
 	}
-	r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"runs": 0, "values": 0, "freedBytes": 0}`) })
+	r = at(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"runs": 0, "values": 0, "freedBytes": 0}`)
+	})
 	if _, err := r.Prune(t.Context(), journal.PruneQuery{}); err != nil {
 		t.Errorf("nothing was deleted: %v", err)
 	}

@@ -109,7 +109,7 @@ func (t *Template) Refs() []Ref {
 
 // Expand inserts the values, each as formatted by [Text] and literally: whatever an inserted value
 // looks like, it is not expanded again (S4-16, SEC3). The error names the first reference without a
-// value: its step has not run or gave nothing, or there is no such path (S4-15).
+// value: its step has not run or has no output, or there is no such path (S4-15).
 func (t *Template) Expand(env Env) (string, error) {
 	if len(t.parts) == 1 {
 		return t.parts[0].text, nil

@@ -135,8 +135,8 @@ type reader struct {
 	nodes                 map[string]*node // by id
 	links                 []link           // execution connections
 	linkIDs               map[string]diag.Span
-	asks                  []link           // sub-agent links
-	ids                   []string         // sorted on first use
+	asks                  []link   // sub-agent links
+	ids                   []string // sorted on first use
 	hints                 int
 	unclear               bool // the id or type of a node is unknown, so it was not understood
 }

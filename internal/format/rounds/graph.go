@@ -27,9 +27,9 @@ type graph struct {
 	order     []*node
 	nodes     map[string]*node // by id
 	edgeIDs   map[string]diag.Span
-	ids       []string         // sorted on first use
-	edges     []*edge          // edges that the run can follow, at most one for each node
-	hasEdge   bool             // an edge leaves a node, wherever it leads
+	ids       []string // sorted on first use
+	edges     []*edge  // edges that the run can follow, at most one for each node
+	hasEdge   bool     // an edge leaves a node, wherever it leads
 	maxRounds int
 	unclear   bool // some node was not understood
 
