@@ -63,8 +63,7 @@ type Version struct {
 	// Format is the format of the text, Name the workflow's name, which may be empty, and File the
 	// name of the document at its source.
 	Format, Name, File string
-	// Digest is the digest of the graph when the version was stored, or "" if agents were missing
-	// at that time.
+	// Digest is the digest of the graph when the version was stored.
 	Digest  string
 	Text    []byte
 	Created time.Time // UTC, microseconds

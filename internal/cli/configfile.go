@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,15 @@ func (a *app) readConfig(c *cobra.Command) error {
 	operator, problems, err := config.Load(a.configFile, a.Env)
 	if err != nil {
 		path, _ := config.Find(a.configFile, a.Env)
-		problems.Errorf(diag.Span{File: path}, "", "unreadable", "%v", err)
+		hint := a.nextStep(err)
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "create it, or name another file with --config or HOCKET_CONFIG"
+		}
+		text := err.Error()
+		if e, ok := errors.AsType[*fs.PathError](err); ok { // its own text repeats the path
+			text = "read the configuration: " + e.Err.Error()
+		}
+		problems.Errorf(diag.Span{File: path}, "", "unreadable", "%s", text).Hint = hint
 	}
 	a.operator, a.operatorBad = operator, problems
 	if problems.HasErrors() {

@@ -76,7 +76,8 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 	switch {
 	case errors.As(err, &invalid):
 		var list diag.List
-		list.Errorf(diag.Span{File: path}, "", "unreadable", "%s", strings.TrimPrefix(invalid.Error(), path+": "))
+		list.Errorf(diag.Span{File: path}, "", "unreadable", "%s",
+			strings.TrimPrefix(strings.TrimPrefix(invalid.Error(), path+": "), path+" ")).Hint = a.nextStep(err)
 		return list, nil
 	case err != nil:
 		return nil, err

@@ -368,31 +368,48 @@ func (f *follower) failure(o project.Run) string {
 	if f.service.DB() == service.Memory {
 		return msg
 	}
-	switch o.Error.Code {
-	case engine.CodeMaxSteps:
-		msg += f.toContinue(" --max-steps N")
-	case engine.CodeBudget:
-		msg += f.toContinue(" --budget N")
-	case engine.CodeWorkflowBudget:
-		msg += f.toContinue("")
-	case engine.CodeParentBudget:
-		if o.ParentRun != nil {
-			msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
-		}
-	case engine.CodeTimeout:
-		if o.Error.Node == nil || *o.Error.Node == "" {
-			return msg + f.toContinue(" --timeout DURATION")
-		}
-		msg += f.toRetry("")
-	case engine.CodeMaxLoopIterations:
-		msg += f.toRetry(" --max-iterations N")
-	case engine.CodeMaxBytes:
-		msg += f.toRetry(" --from STEP")
-	case engine.CodeEnded: // the document makes the run fail here, and would do so again
-	default:
-		msg += f.toRetry("")
+	switch verb, flags := continuation(o); {
+	case isRefusedAddress(o): // a retry would be refused again
+	case verb == "resume":
+		msg += f.toContinue(flags)
+	case verb == "retry":
+		msg += f.toRetry(flags)
+	case o.Error.Code == engine.CodeParentBudget && o.ParentRun != nil:
+		msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
 	}
 	return msg
+}
+
+// continuation returns the verb that continues a failed run, resume or retry, and the flags that it
+// needs. verb is "" if neither helps.
+func continuation(o project.Run) (verb, flags string) {
+	switch o.Error.Code {
+	case engine.CodeMaxSteps:
+		return "resume", " --max-steps N"
+	case engine.CodeBudget:
+		return "resume", " --budget N"
+	case engine.CodeWorkflowBudget:
+		return "resume", ""
+	case engine.CodeTimeout:
+		if o.Error.Node == nil || *o.Error.Node == "" {
+			return "resume", " --timeout DURATION"
+		}
+	case engine.CodeMaxLoopIterations:
+		return "retry", " --max-iterations N"
+	case engine.CodeMaxBytes:
+		return "retry", " --from STEP"
+	case engine.CodeParentBudget:
+		return "", ""
+	case engine.CodeEnded: // the document makes the run fail here, and would do so again
+		return "", ""
+	}
+	return "retry", ""
+}
+
+// isRefusedAddress reports whether a run failed because an address that it called is not public; the
+// text is that of outbound.ErrRefused.
+func isRefusedAddress(o project.Run) bool {
+	return strings.Contains(o.Error.Message, "address refused: ")
 }
 
 // hint returns what a person can do about a failure, or "" if nothing is certain to help.
@@ -400,8 +417,9 @@ func hint(o project.Run) string {
 	switch kind := model.ErrorKind(o.Error.Code); {
 	case kind == model.KindAuth:
 		return "check the key; hocket doctor shows which variable it comes from"
-	case kind == model.KindNetwork && strings.Contains(o.Error.Message, "address refused"):
-		return "use --trust to let the document use the addresses that it names"
+	case isRefusedAddress(o):
+		return "an address that is not public needs permission: `hocket run --trust` opens those that the document " +
+			"names, and outbound.allow in hocket.yaml opens any"
 	case kind == model.KindNetwork && !strings.HasPrefix(o.Error.Message, "connect toolset"):
 		return "check the address, and that its server is running; hocket doctor shows the addresses"
 	case kind == model.KindNotFound && strings.HasPrefix(o.Error.Message, "404"):

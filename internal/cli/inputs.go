@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
@@ -61,7 +62,7 @@ func (f *inputFlags) named() (json.RawMessage, error) {
 func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error)) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if f.from != "" {
-		data, err := readInput(f.from, service.MaxDocumentBytes)
+		data, err := readInput(f.from, service.MaxDocumentBytes, "max_document_bytes")
 		if err != nil {
 			return nil, usageErrorf("--input-file: %v", err)
 		}
@@ -109,15 +110,15 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 
 // fileInput returns the content of a file as the value of an input.
 func fileInput(path string) (json.RawMessage, error) {
-	data, err := readInput(path, workflow.MaxFileBytes)
+	data, err := readInput(path, workflow.MaxFileBytes, "max_file_bytes")
 	if err != nil {
 		return nil, err
 	}
 	return form.NewFile(filepath.Base(path), data), nil
 }
 
-// readInput reads a file of at most most bytes.
-func readInput(path string, most int64) ([]byte, error) {
+// readInput reads a file of at most most bytes, a limit with that name.
+func readInput(path string, most int64, limit string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -131,7 +132,7 @@ func readInput(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s is larger than the limit of %d bytes", path, most)
+		return nil, service.Refuse(errcode.FileTooLarge, errcode.Fields{"file": path, "max": most, "limit": limit}, nil)
 	}
 	return data, nil
 }

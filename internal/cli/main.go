@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -227,7 +228,11 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &quarantine):
 		status = ExitDefect
 	}
-	a.printError(errcode.Text(err, errcode.Command))
+	text := errcode.Text(err, errcode.Command)
+	if step := a.nextStep(err); step != "" && !strings.HasSuffix(text, step) {
+		text += "; " + step
+	}
+	a.printError(text)
 	return status
 }
 

@@ -400,8 +400,15 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 
 // retryHint returns how to continue a run that has ended without success, or "" for other runs.
 func retryHint(rec service.Recorded) string {
-	if s := rec.Head.Status; s != journal.StatusFailed && s != journal.StatusCancelled {
+	verb, flags := "retry", ""
+	switch o := rec.Object(); {
+	case rec.Head.Status == journal.StatusFailed && o.Error != nil:
+		verb, flags = continuation(o)
+	case rec.Head.Status != journal.StatusFailed && rec.Head.Status != journal.StatusCancelled:
 		return ""
 	}
-	return "; to continue from there: hocket retry " + quote(rec.Head.Run)
+	if verb == "" {
+		return ""
+	}
+	return "; to continue from there: hocket " + verb + " " + quote(rec.Head.Run) + flags
 }

@@ -229,7 +229,7 @@ var usualHints = map[string]string{
 	"subagent-cycle": "remove one of the connections",
 	"syntax":         "look for a bracket or quotation mark that is not closed, or a wrong indentation",
 	"unknown-key":    "remove it; `hocket schema` lists the keys",
-	"unreadable":     "give the path of an existing document",
+	"unreadable":     "give the path of an existing file",
 	"wrong-type":     "`hocket schema` shows the values that a key accepts",
 }
 

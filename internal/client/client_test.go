@@ -159,9 +159,29 @@ func TestProblems(t *testing.T) {
 		!strings.Contains(errcode.Text(err, errcode.Command), "HOCKET_TOKEN") {
 		t.Errorf("no token: %v", err)
 	}
-	r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
-	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
-		t.Errorf("another server: %v", err)
+	for _, answer := range []string{"<html>", "OK", "[]", "{}", `{"ok": true}`, `{"data": [], "error": null}`} {
+		r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
+		for verb, err := range map[string]error{
+			"show":      second(r.Show(t.Context(), "r")),
+			"workflows": second(r.Entries(t.Context())),
+			"agents":    second(r.Agents(t.Context())),
+			"fork":      second(r.Fork(t.Context(), "r", 1, service.ForkRights{})),
+			"prune":     second(r.Prune(t.Context(), journal.PruneQuery{})),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "is not a Hocket server: its answer is not one of the API") {
+				t.Errorf("another server answers %s with %s: %v", verb, answer, err)
+			}
+		}
+		_, _, err := r.List(t.Context(), journal.Query{})
+		if err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
+			t.Errorf("another server answers runs with %s: %v", answer, err)
+		}
+	}
+	r = at(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"runs": 0, "values": 0, "freedBytes": 0}`)
+	})
+	if _, err := r.Prune(t.Context(), journal.PruneQuery{}); err != nil {
+		t.Errorf("nothing was deleted: %v", err)
 	}
 	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://u:p@a", "http://a?x=1",
 		"http://a/path?x=1", "http://a/path#code=x"} {
@@ -170,6 +190,9 @@ func TestProblems(t *testing.T) {
 		}
 	}
 }
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
 
 // TestBelowPath checks that a proxy may serve the server under a path, with or without a trailing
 // slash.

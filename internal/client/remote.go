@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -122,9 +124,26 @@ func (r *Remote) decode(res *http.Response, body []byte, v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("%s is not a Hocket server: %w", r.url, err)
+		return fmt.Errorf("%s is not a Hocket server: its answer is not one of the API: %w", r.url, err)
+	}
+	if isForeign(body, v) {
+		return fmt.Errorf("%s is not a Hocket server: its answer is not one of the API", r.url)
 	}
 	return nil
+}
+
+// isForeign reports whether a JSON object, which was decoded into v, has nothing of what v holds:
+// another server may answer any request with an object of its own.
+func isForeign(body []byte, v any) bool {
+	if !reflect.ValueOf(v).Elem().IsZero() {
+		return false
+	}
+	if _, isRun := v.(*shortRun); isRun {
+		return true // it has an id, and its own decoder accepts any key
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	return d.Decode(v) != nil || string(bytes.TrimSpace(body)) == "{}"
 }
 
 // unreachable returns the error for a server that cannot be reached.

@@ -85,8 +85,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("read configuration: %s is larger than the limit of %d bytes (max_config_bytes)", path,
-			MaxBytes)
+		return nil, fmt.Errorf("the configuration is larger than the limit of %d bytes (max_config_bytes)", MaxBytes)
 	}
 	return data, nil
 }

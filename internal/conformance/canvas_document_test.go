@@ -87,7 +87,7 @@ var canvasDocument = []rule{
 	}},
 	{name: "S0-5 no node id twice", test: func(t *testing.T) {
 		same(t, "errors", refused(t, canvas("s -> twin", start(), agent("twin"), approval("twin"))),
-			[]string{`node id "twin" is used twice`})
+			[]string{`node id "twin" is used twice, first at 3:9`})
 	}},
 	{name: "S0-6 a connection to a missing node is a warning on its source, and the run goes on",
 		test: func(t *testing.T) {

@@ -148,17 +148,17 @@ var catalogRules = []rule{
 					`"Stored too."}]}`)},
 		}
 		doc := routes("a b", "a -> b", `"agents": [{"id": "a", "systemPrompt": "Mine."}]`)
-		same(t, "warnings before the agent is stored", w.apply("w.json", doc), []string{"Agent not found: b"})
-		_, _, problems, err := w.LoadStored(t.Context(), "w", service.Which{}, service.LoadOptions{})
-		same(t, "errors of a run", messages(problems, diag.Error), []string{"Agent not found: b"})
+		_, problems, err := w.Apply(t.Context(), service.ApplyRequest{
+			Documents: []service.Document{{File: "w.json", Data: []byte(doc)}}})
+		same(t, "errors before the agent is stored", messages(problems, diag.Error), []string{"Agent not found: b"})
 		if err != nil {
 			t.Error(err)
 		}
-		w.noRuns()
 		if _, problems, err := w.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: stored}); err != nil ||
 			len(problems) > 0 {
 			t.Fatal(problems, err)
 		}
+		w.apply("w.json", doc)
 		w.beginStored("w", "hi", service.Which{}).is(engine.StatusCompleted)
 		same(t, "the document's agent wins", w.request("a").System, "Mine.")
 		same(t, "the other comes from the catalog", w.request("b").System, "Stored too.")

@@ -131,7 +131,7 @@ var roundsDocument = []rule{
 		same(t, "asked", w.asked(), []string{})
 	}},
 	{name: "S1-8 duplicate node ids", test: func(t *testing.T) {
-		same(t, "errors", refused(t, rounds("a b a", "a -> b")), []string{`node id "a" is used twice`})
+		same(t, "errors", refused(t, rounds("a b a", "a -> b")), []string{`node id "a" is used twice, first at 1:128`})
 	}},
 	{name: "S1-16 no edges: once, in the order of the array", test: func(t *testing.T) {
 		for _, doc := range []string{rounds("b c a", ""), rounds("b c a", "", `"maxRounds": 3`),

@@ -204,9 +204,9 @@ var routesDocument = []rule{
 			refused(t,
 				routes("a", "",
 					`"nodes": [{"id":"a","nodeType":"AGENT","agentId":"a"},{"id":"a","nodeType":"AGENT",`+
-						`"agentId":"a"}]`)), []string{`node id "a" is used twice`})
+						`"agentId":"a"}]`)), []string{`node id "a" is used twice, first at 1:137`})
 		same(t, "edge id", refused(t, strings.Replace(routes("a b", "a:1 -> b; a:2 -> b"), `"id":"e1"`, `"id":"e0"`,
-			1)), []string{`edge id "e0" is used twice`})
+			1)), []string{`edge id "e0" is used twice, first at 1:179`})
 	}},
 	{name: "S3-21 agents come from the document, then from beside it, and must exist", outside: true,
 		test: func(t *testing.T) {

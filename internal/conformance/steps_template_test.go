@@ -70,39 +70,42 @@ var stepsTemplate = []rule{
 			same(t, condition, asked[len(asked)-1], want)
 		}
 	}},
-	{name: "S4-15 templates work in instructions; an unknown step is an error, one that has not run is empty",
+	{name: "S4-15 templates work in instructions; an unknown step, a token and a reference without a value are errors",
 		test: func(t *testing.T) {
-			doc := instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x }}|{{ "+
-				"$steps.a.output.no.path }}>", `
-- {type: agent, name: reader}
+			const flow = `
 - {type: agent, name: a}
-- {id: again, type: agent, name: reader}
+- {id: first, type: agent, name: reader, on_error: continue}
 - {id: later, type: agent, name: b}
 - {id: last, type: agent, name: reader}
-`)
+`
 			w := newWorld(t)
 			w.says("b", `{"x":[1, 2]}`)
-			w.completes(doc, "go")
-			var got []string
-			for _, q := range w.of("reader") {
-				got = append(got, q.System)
-			}
-			same(t, "instructions", got, []string{"<|||>", "<a said|||>", `<a said|{"x":[1, 2]}|[1,2]|>`})
+			w.completes(instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x }}>",
+				flow), "go")
+			same(t, "instructions", len(w.of("reader")), 1) // nothing was sent by the step that failed
+			same(t, "instruction", w.request("reader").System, `<a said|{"x":[1, 2]}|[1,2]>`)
+			w = newWorld(t)
+			o := w.runs(instructed("a b", "<{{ $steps.a.output.no.path }}>", flow), "go").is(engine.StatusFailed)
+			same(t, "code", o.Error.Code, engine.CodeExpression)
+			same(t, "message", o.Error.Message,
+				"instruction of agent reader: {{ $steps.a.output.no.path }}: $steps.a.output.no.path has no value")
+			same(t, "readers", len(w.of("reader")), 0)
 			same(t, "a prompt is no place for templates", newTemplatePrompt(t), "say {{ $steps.a.output }}")
 			for _, instruction := range []string{"{{ $steps.nothere.output }}",
 				"{{ $steps.par_gen.outputs.nothere.output }}",
-				"{{ $steps.outer.outputs.inner.outputs.nothere.output }}", "{{ $steps.a.nothing }}"} {
+				"{{ $steps.outer.outputs.inner.outputs.nothere.output }}", "{{ $steps.a.nothing }}", "{{TOKEN}}",
+				"{{PREVIOUS_OUTPUT}}", "{{ has($steps.a.output) }}"} {
 				if got := refused(t, instructed("a b c researcher summarizer", instruction, blocks)); len(got) != 1 {
 					t.Errorf("errors of %s: %q, want one", instruction, got)
 				}
 			}
 			for instruction, want := range map[string]string{
-				"Keep {{ this }} and {{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.": "Keep {{ this }} and " +
-					"{{PREVIOUS_OUTPUT}} and { $steps.a.output } and {{}}.",
+				"Keep {{ this }} and {TOKEN} and { $steps.a.output } and {{}}.": "Keep {{ this }} and {TOKEN} and " +
+					"{ $steps.a.output } and {{}}.",
 			} {
 				same(t, "no template", systemOf(t, instruction), want)
 			}
-			got = refused(t, instructed("a", "{{ $steps.nothere.output }}",
+			got := refused(t, instructed("a", "{{ $steps.nothere.output }}",
 				"- {type: agent, name: a}\n- {type: agent, name: reader}\n"))
 			if !slices.ContainsFunc(got, func(s string) bool {
 				return strings.Contains(s, "nothere") && strings.Contains(s, "reader")
@@ -114,8 +117,7 @@ var stepsTemplate = []rule{
 		w := newWorld(t)
 		w.plays("reader", say("R").slow()) // the other branch has ended
 		w.completes(
-			instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}][{{ $steps.x.output }}][{{ "+
-				"$steps.p.outputs.x.output }}][{{ $steps.p.order }}]", `
+			instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}]", `
 - {id: pre, type: agent, name: a}
 - type: parallel
   id: p
@@ -125,9 +127,21 @@ var stepsTemplate = []rule{
     condition: "{{ $steps.pre.output == 'a said' }}"
     true: [{id: first, type: agent, name: c}, {type: agent, name: c}, {id: second, type: agent, name: reader}]
 `), "go")
-		same(t, "instruction", w.request("reader").System, "[a said][c said][][][]")
+		same(t, "instruction", w.request("reader").System, "[a said][c said]")
 		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said",
 			"c (agent: c)", "c said"))
+		for _, read := range []string{"x.output", "p.outputs.x.output", "p.order"} {
+			w := newWorld(t)
+			w.plays("reader", say("R").slow())
+			o := w.runs(instructed("b", "[{{ $steps."+read+" }}]", `
+- type: parallel
+  id: p
+  steps:
+  - {id: x, type: agent, name: b}
+  - {id: y, type: agent, name: reader}
+`), "go").is(engine.StatusFailed)
+			same(t, read, o.Error.Code, engine.CodeExpression)
+		}
 	}},
 	{name: "S4-16 an output is never a template", test: func(t *testing.T) {
 		for _, said := range []string{"{{ $steps.b.output }}", "{{ $steps.nothere.output }}", "{{", "$steps.b.output",

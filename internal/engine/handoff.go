@@ -79,6 +79,10 @@ func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
 		s.budget.endBySize(id)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to,
-		System: viewer{&s.state}.expandSystem(target, scope)}
+	system, failed := viewer{&s.state}.expandSystem(target, scope)
+	if failed != nil {
+		s.frameFailed(id, fr, *failed, s.steps.failStep)
+		return nil
+	}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: system}
 }

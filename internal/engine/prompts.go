@@ -23,7 +23,10 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
-	d.System = s.expandSystem(a, t.Scope)
+	var failed *Failure
+	if d.System, failed = s.expandSystem(a, t.Scope); failed != nil {
+		return failed
+	}
 	p := n.Agent.Prompt
 	b := s.graph.NewPrompt()
 	switch p.Mode {
@@ -142,10 +145,14 @@ func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 }
 
 // expandSystem returns the system prompt of an agent if its templates make it differ from the
-// definition's.
-func (s viewer) expandSystem(a *plan.Agent, scope int) string {
+// definition's. It fails if a reference has no value (S4-15).
+func (s viewer) expandSystem(a *plan.Agent, scope int) (string, *Failure) {
 	if a.SystemTemplate == nil {
-		return ""
+		return "", nil
 	}
-	return a.SystemTemplate.Expand(viewEnv{viewer: s, scope: scope})
+	text, err := a.SystemTemplate.Expand(viewEnv{viewer: s, scope: scope})
+	if err != nil {
+		return "", &Failure{Code: CodeExpression, Message: "instruction of agent " + a.Title() + ": " + err.Error()}
+	}
+	return text, nil
 }

@@ -114,10 +114,14 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 		s.budget.endBySize(id)
 		return
 	}
+	system, failed := viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope)
+	if failed != nil {
+		s.frameFailed(id, fr, *failed, s.steps.failStep)
+		return
+	}
 	s.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent,
-		Input:  input,
-		System: viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
+		Input: input, System: system, Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
 }

@@ -276,7 +276,8 @@ var entries = [...]Entry{
 		"The id is wrong, or the notification or endpoint was deleted."},
 	{FileUnreadable, Invalid, "{file}: {problem}", [3]string{},
 		"A document, or a file that a document names, cannot be read."},
-	{FileTooLarge, Invalid, "{file} is larger than the limit of {max} bytes ({limit})", [3]string{},
+	{FileTooLarge, Invalid, "{file} is larger than the limit of {max} bytes ({limit})", [3]string{
+		"shorten it; a long text can stay in a file that a tool reads", "shorten it", "shorten it"},
 		"A document, a prompt file or all prompt files of a document are larger than Hocket reads."},
 	{MainGraphEmpty, Invalid, "the main graph has no nodes; name the branch to run: {branches}", [3]string{},
 		"The nodes of the document are all in its branches, and the request names none."},

@@ -12,8 +12,11 @@ import (
 func ExampleTemplate() {
 	tmpl, problems := expr.ParseTemplate("Translate: {{ $steps.gen.output }}",
 		expr.Options{Steps: []expr.Step{{ID: "gen"}}})
-	fmt.Println(len(problems), tmpl.Expand(expr.EnvMap{"gen": {Output: json.RawMessage(`"A draft"`)}}))
-	// Output: 0 Translate: A draft
+	fmt.Println(len(problems))
+	fmt.Println(tmpl.Expand(expr.EnvMap{"gen": {Output: json.RawMessage(`"A draft"`)}}))
+	// Output:
+	// 0
+	// Translate: A draft <nil>
 }
 
 func ExampleCondition() {

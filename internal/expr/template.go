@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -18,8 +19,9 @@ type part struct {
 }
 
 // ParseTemplate parses src. `{{ $steps… }}` is a reference, with optional white space inside the
-// braces; a `{{ … }}` that does not start with `$` is literal text (D9), and so are single braces.
-// There is no escape: text that contains a literal `{{ $…` cannot be written.
+// braces; a `{{ … }}` without `$steps` or `$input` that does not start with `$` is literal text (D9),
+// and so are single braces. There is no escape: text that contains a literal `{{ $…` cannot be
+// written.
 //
 // The template is never nil: anything with a problem remains in it as literal text. Problems are in
 // the order of the text: an unclosed `{{ $`, or a reference that is malformed, names an unknown
@@ -36,6 +38,10 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 		open += i
 		dollar := skipSpace(src, open+2)
 		if dollar == len(src) || src[dollar] != '$' {
+			if n := embedded(src[dollar:]); n > 0 {
+				problems = append(problems, ErrorAt(dollar, n, CodeBadReference, loneHint,
+					"%q is not allowed in a template", src[dollar:dollar+n]))
+			}
 			i = open + 1 // not open+2: `{{{ $x` opens at the second brace
 			continue
 		}
@@ -59,7 +65,7 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 			i = end + closing + 2
 		default:
 			problems = append(problems,
-				ErrorAt(end, closing, CodeBadReference, "keep only the reference between {{ and }}",
+				ErrorAt(end, closing, CodeBadReference, loneHint,
 					"%q is not allowed in a template", strings.TrimSpace(src[end:end+closing])))
 			i = end + closing + 2
 		}
@@ -69,6 +75,22 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 	}
 	t.parts = append(t.parts, part{text: src[literal:]})
 	return t, finish(problems)
+}
+
+const loneHint = "keep only the reference between {{ and }}"
+
+// embedded returns the length of the text before the next `}}` if a reference is part of it, or 0.
+// src follows `{{` and blanks.
+func embedded(src string) int {
+	end := strings.Index(src, "}}")
+	if end < 0 {
+		return 0
+	}
+	text := src[:end]
+	if strings.Contains(text, "{") || !strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
+		return 0
+	}
+	return len(strings.TrimRight(text, " \t\r\n"))
 }
 
 // Source returns the text that was parsed.
@@ -86,11 +108,11 @@ func (t *Template) Refs() []Ref {
 }
 
 // Expand inserts the values, each as formatted by [Text] and literally: whatever an inserted value
-// looks like, it is not expanded again (S4-16, SEC3). A step that has not run and a path that does
-// not exist expand to nothing (S4-15).
-func (t *Template) Expand(env Env) string {
+// looks like, it is not expanded again (S4-16, SEC3). The error names the first reference without a
+// value: its step has not run or has no output, or there is no such path (S4-15).
+func (t *Template) Expand(env Env) (string, error) {
 	if len(t.parts) == 1 {
-		return t.parts[0].text
+		return t.parts[0].text, nil
 	}
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -98,11 +120,13 @@ func (t *Template) Expand(env Env) string {
 		if p.ref == nil {
 			continue
 		}
-		if v, ok := p.ref.Resolve(env); ok {
-			b.WriteString(Text(v))
+		v, ok := p.ref.Resolve(env)
+		if !ok {
+			return "", fmt.Errorf("{{ %s }}: %s", p.ref.Text, Missing(*p.ref))
 		}
+		b.WriteString(Text(v))
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // Size returns the length of the result of Expand, or some number above most if the length exceeds

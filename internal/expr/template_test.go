@@ -24,13 +24,10 @@ func TestTemplateExpand(t *testing.T) {
 		{"object is compact JSON", "{{ $steps.qa.output.o }}", `{"b":1,"a":2}`},
 		{"HTML stays", "{{ $steps.qa.output.html }}", "<b>&"},
 		{"null is nothing", "[{{ $steps.qa.output.nothing }}]", "[]"},
-		{"S4-15 known but not yet run", "[{{ $steps.dot.ted.output }}]", "[]"},
-		{"missing path", "[{{ $steps.qa.output.gone }}]", "[]"},
 		{"S4-36 order", "{{ $steps.par.order }}", `["gen_1","gen-2","output"]`},
 		{"S4-36 outputs", "{{ $steps.outer.outputs.inner.outputs }}",
 			`{"researcher":{"output":"found","agent":"researcher"},"sum.up":{"output":"short","agent":"summarizer"}}`},
 		{"D9 not a reference", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{"},
-		{"D9 a reference later in the braces", "{{ x $steps.gen.output }}", "{{ x $steps.gen.output }}"},
 		{"bare reference is text", "see $steps.gen.output", "see $steps.gen.output"},
 		{"three braces", "{{{ $steps.a.output }}}", "{yes}"},
 		{"literal braces before", "{{ {{ $steps.a.output }}", "{{ yes"},
@@ -42,10 +39,26 @@ func TestTemplateExpand(t *testing.T) {
 			if len(ps) > 0 {
 				t.Fatalf("problems: %v", ps)
 			}
-			if diff := cmp.Diff(tmpl.Expand(world), test.want); diff != "" {
-				t.Errorf("expanded (-got +want):\n%s", diff)
+			got, err := tmpl.Expand(world)
+			if diff := cmp.Diff(got, test.want); err != nil || diff != "" {
+				t.Errorf("expanded: %v (-got +want):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// TestTemplateExpand_Missing checks that a reference without a value is an error (S4-15).
+func TestTemplateExpand_Missing(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"[{{ $steps.dot.ted.output }}]": "{{ $steps.dot.ted.output }}: $steps.dot.ted.output has no value",
+		"{{ $steps.gen.output }} {{ $steps.qa.output.gone }}": "{{ $steps.qa.output.gone }}: $steps.qa.output.gone " +
+			"has no value",
+	} {
+		tmpl, ps := ParseTemplate(src, Options{Steps: steps})
+		if got, err := tmpl.Expand(world); len(ps) > 0 || err == nil || err.Error() != want || got != "" {
+			t.Errorf("%s: %v, %q, %v", src, ps, got, err)
+		}
 	}
 }
 
@@ -64,6 +77,12 @@ func TestTemplateProblems(t *testing.T) {
 		{"filter", "{{ $steps.gen.output | upper }}",
 			[]string{`21: error: "| upper" is not allowed in a template (bad-reference); hint: keep only the ` +
 				`reference between {{ and }}`}},
+		{"a reference later in the braces", "{{ has($steps.gen.output) }} {{ x }} {{ 1 + $input }}", []string{
+			`3: error: "has($steps.gen.output)" is not allowed in a template (bad-reference); hint: keep only the ` +
+				`reference between {{ and }}`,
+			`40: error: "1 + $input" is not allowed in a template (bad-reference); hint: keep only the reference ` +
+				`between {{ and }}`,
+		}},
 		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}",
 			[]string{`34: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two ` +
 				`words, qa, par, outer`}},
@@ -135,9 +154,9 @@ func TestTemplateInsertsVerbatim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := tmpl.Expand(EnvMap{"a": {Output: quote(v)}, "b": {Output: p}})
-		if want := "<" + v + "|" + w + ">"; got != want {
-			t.Fatalf("got %q, want %q", got, want)
+		got, err := tmpl.Expand(EnvMap{"a": {Output: quote(v)}, "b": {Output: p}})
+		if want := "<" + v + "|" + w + ">"; err != nil || got != want {
+			t.Fatalf("got %q, %v, want %q", got, err, want)
 		}
 	})
 }

@@ -146,6 +146,9 @@ func (l Locator) canCreate() error {
 			return fmt.Errorf("%s is not a folder", dir)
 		}
 		f, err := os.CreateTemp(dir, ".hocket-*")
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			return fmt.Errorf("%s is not writable: %w", dir, e.Err)
+		}
 		if err != nil {
 			return fmt.Errorf("%s is not writable: %w", dir, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"time"
@@ -55,11 +56,17 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := h.delivered(w, r, hook.ID)
 	if err != nil {
 		h.count(CountDelivery, "invalid")
+		transport.RecordError(r.Context(), err)
 		transport.WriteProblem(w, r, transport.ProblemOf(err))
 		return
 	}
 	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
+	why := rejection(hook.Mode, hook.Header, r.Header, time.Now()) // in any case, so that each takes as long
 	if !ok || sp == nil {
+		if sp == nil {
+			hook.ID, why = "-", "no webhook with a usable secret has this path"
+		}
+		transport.RecordError(r.Context(), fmt.Errorf("webhook %s: %s", hook.ID, why))
 		h.count(CountDelivery, "not_found")
 		transport.WriteProblem(w, r, unknownHook)
 		return
@@ -106,6 +113,7 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		h.count(CountDelivery, result)
+		transport.RecordError(r.Context(), fmt.Errorf("webhook %s: %w", hook.ID, err))
 		transport.WriteProblem(w, r, p)
 		return
 	}

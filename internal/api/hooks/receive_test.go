@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
@@ -354,5 +355,45 @@ func TestSecrets(t *testing.T) {
 	if _, err := w.hooks.Rotate(t.Context(), "default", w.service, "wh_x", hooks.RotateRequest{}); service.CodeOf(
 		err) != service.CodeNotFound {
 		t.Errorf("unknown: %v", err)
+	}
+}
+
+// TestReceive_Cause checks that the log of the server has why a delivery was rejected, which the
+// sender does not learn.
+func TestReceive_Cause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	std, gh := w.create(hooks.CreateRequest{}), w.create(hooks.CreateRequest{Mode: hooks.ModeGitHub})
+	tok := w.create(hooks.CreateRequest{Mode: hooks.ModeToken, Header: "x-token"})
+	now := time.Now()
+	for _, c := range []struct {
+		hook    hooks.Webhook
+		headers []string
+		want    string
+	}{
+		{std.Of, nil, "the header webhook-id is missing"},
+		{std.Of, signed(t, std.Secret, "m1", now.Add(-time.Hour), "hello"), "the time of the signature is more than 5m0s"},
+		{std.Of, signed(t, std.Secret, "m1", now, "other"), "the signature is of no secret of the webhook"},
+		{gh.Of, nil, "the header X-Hub-Signature-256 is missing"},
+		{gh.Of, github("wrong", "m1", "hello"), "the signature is of no secret of the webhook"},
+		{tok.Of, []string{"x-token", "wrong"}, "is not a secret of the webhook"},
+		{hooks.Webhook{}, nil, "no webhook with a usable secret has this path"},
+	} {
+		path := "/hooks/unknown"
+		if c.hook.ID != "" {
+			path = hooks.Path("default", c.hook)
+		}
+		info := &transport.Request{}
+		r := httptest.NewRequestWithContext(transport.WithRequest(t.Context(), info), http.MethodPost, path,
+			strings.NewReader("hello"))
+		for i := 0; i+1 < len(c.headers); i += 2 {
+			r.Header.Set(c.headers[i], c.headers[i+1])
+		}
+		a := httptest.NewRecorder()
+		w.hooks.Receive().ServeHTTP(a, r)
+		if err := info.Cause(); a.Code != http.StatusNotFound || err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "webhook "+c.hook.ID) || strings.Contains(a.Body.String(), "signature") {
+			t.Errorf("%s: status %d, %v, want %q", c.hook.ID, a.Code, err, c.want)
+		}
 	}
 }

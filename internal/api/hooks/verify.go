@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,34 @@ func verifyStandard(key []byte, h http.Header, body []byte) (string, bool) {
 		_ = sumOf(key, body)
 	}
 	return id, err == nil && sound && !strings.Contains(id, ".")
+}
+
+// rejection returns why verify rejects a delivery that is not signed with a secret of its webhook,
+// for the log. It reads the headers alone.
+func rejection(mode Mode, header string, h http.Header, now time.Time) string {
+	needed := []string{standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp,
+		standardwebhooks.HeaderWebhookSignature}
+	switch mode {
+	case ModeGitHub:
+		needed = []string{headerGitHubSignature}
+	case ModeToken:
+		needed = []string{header}
+	}
+	for _, name := range needed {
+		if h.Get(name) == "" {
+			return "the header " + name + " is missing"
+		}
+	}
+	if mode == ModeToken {
+		return "the header " + header + " is not a secret of the webhook"
+	}
+	if mode != ModeGitHub {
+		seconds, err := strconv.ParseInt(h.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64)
+		if off := now.Sub(time.Unix(seconds, 0)).Abs(); err != nil || off > Tolerance {
+			return "the time of the signature is more than " + Tolerance.String() + " from that of this server"
+		}
+	}
+	return "the signature is of no secret of the webhook, or the id of the delivery is malformed"
 }
 
 // sign returns the headers of a message in the form of Standard Webhooks.

@@ -27,21 +27,24 @@ func TestApply(t *testing.T) {
 	w.do("GET", "/api/v1/workflows/poem", nil).problem(404, "not_found")
 
 	var got httpapi.Applied
-	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem},
-		{"file": "routed.json", "document": missingAgentDoc}}}).is(200).decode(&got)
-	if len(got.Workflows) != 2 || got.Workflows[0].ID != "poem" || *got.Workflows[0].Published != 1 ||
-		got.Workflows[1].ID != "routed" || got.Workflows[1].Version != 1 {
+	unknown := func(a answer) {
+		t.Helper()
+		a.problem(422, "invalid")
+		if !strings.Contains(a.body, `"code":"unknown-agent","severity":"error"`) {
+			t.Errorf("the agent is not named: %s", a.body)
+		}
+		w.do("GET", "/api/v1/workflows/routed", nil).problem(404, "not_found")
+	}
+	for _, draft := range []bool{false, true} {
+		unknown(w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem},
+			{"file": "routed.json", "document": missingAgentDoc}}, "draft": draft}))
+		unknown(w.do("PUT", "/api/v1/workflows/routed", m{"document": missingAgentDoc, "draft": draft}))
+	}
+	w.do("GET", "/api/v1/workflows/poem", nil).problem(404, "not_found")
+	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "a/poem.yaml", "document": poem}}}).is(200).
+		decode(&got)
+	if len(got.Workflows) != 1 || got.Workflows[0].ID != "poem" || *got.Workflows[0].Published != 1 {
 		t.Errorf("applied %+v", got)
-	}
-	if len(got.Diagnostics) != 1 || got.Diagnostics[0].Code != "unknown-agent" ||
-		got.Diagnostics[0].Severity != "warning" || got.Diagnostics[0].Span.File != "routed.json" {
-		t.Errorf("told %+v", got.Diagnostics)
-	}
-	var d httpapi.Definition
-	w.do("POST", "/api/v1/workflows/routed/publish", m{"version": 1}).is(200).decode(&d)
-	if len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != "warning" ||
-		d.Diagnostics[0].Span.File != "routed.json" {
-		t.Errorf("publishing told %+v", d.Diagnostics)
 	}
 	var versions httpapi.List[httpapi.Version]
 	w.do("GET", "/api/v1/workflows/poem/versions", nil).is(200).decode(&versions)
@@ -51,7 +54,7 @@ func TestApply(t *testing.T) {
 
 	w.do("POST", "/api/v1/workflows/apply", m{"documents": []m{{"file": "routed.json", "document": missingAgentDoc}},
 		"agents": m{"file": "desk.yaml", "document": "- {id: desk}\n"}, "draft": true}).is(200).decode(&got)
-	if len(got.Diagnostics) != 0 || len(got.Agents) != 1 || got.Agents[0] != "desk" || !got.Workflows[0].Unchanged {
+	if len(got.Diagnostics) != 0 || len(got.Agents) != 1 || got.Agents[0] != "desk" || got.Workflows[0].Version != 1 {
 		t.Errorf("with agents %+v", got)
 	}
 	w.do("POST", "/api/v1/workflows/apply",

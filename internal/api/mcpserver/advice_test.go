@@ -30,7 +30,6 @@ func TestToolErrors_Hints(t *testing.T) {
 	c := w.admin(nil)
 	id := c.pair()
 	c.mustCall("create_workflow", object{"name": "Lost"})
-	c.mustCall("update_workflow", object{"id": "lost", "nodes": nodes("missing")})
 	done := c.mustCall("execute_workflow", object{"id": id, "idempotencyKey": "once"})["runId"]
 	c.mustCall("execute_workflow", object{"id": id, "input": "slow", "session": "s", "waitSeconds": 0})
 	reader := w.connect(w.token(access.RoleRun, false), nil)
@@ -54,9 +53,9 @@ func TestToolErrors_Hints(t *testing.T) {
 		{c, "conflict", "update_agent", object{"id": "ann", "name": "x", "etag": "old"}, "read it again and repeat"},
 		{c, "conflict", "execute_workflow", object{"id": id, "session": "s"}, "ifBusy queue or cancel_previous"},
 		{c, "invalid", "list_runs", object{"cursor": "x"}, "Next: Give `next` of the previous page"},
-		{c, "invalid", "execute_workflow", object{"id": "lost"},
+		{c, "invalid", "update_workflow", object{"id": "lost", "nodes": nodes("missing")},
 			"hint: list_agents lists the agents; create_agent creates one"},
-		{c, "invalid", "execute_workflow", object{"id": "lost"}, "Next: Fix these problems"},
+		{c, "invalid", "update_workflow", object{"id": "lost", "nodes": nodes("missing")}, "Next: Fix these problems"},
 		{c, "invalid", "update_workflow", object{"id": id, "maxRounds": nil}, "Next: Fix these problems"},
 		{reader, "forbidden", "create_agent", object{"name": "x"}, "Next: Tell the user that this needs a token"},
 	} {

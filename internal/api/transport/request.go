@@ -123,8 +123,8 @@ func Known(ctx context.Context, p access.Principal) error {
 	return r.Intend(ctx, p)
 }
 
-// RecordError records in the server's log why the current request is answered with a status of 500
-// or above; the caller does not see it. Without a server, it does nothing.
+// RecordError records in the server's log why the current request is answered with an error; the
+// caller does not see it. Without a server, it does nothing.
 func RecordError(ctx context.Context, cause error) {
 	r := requestOf(ctx)
 	r.mu.Lock()

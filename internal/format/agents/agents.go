@@ -73,7 +73,8 @@ func List(n *source.Node, diags *diag.List) []workflow.Agent {
 		}
 		if span, twice := first[a.ID]; twice {
 			d := diags.Errorf(at, item.Path()+".id", CodeDuplicate, "agent id %q is used twice", a.ID)
-			d.Related = []diag.Related{{Span: span, Message: "the first agent with this id"}}
+			source.Twice(d, span, "agent with this id")
+			d.Hint = "give one of them another id"
 			continue
 		}
 		first[a.ID] = at

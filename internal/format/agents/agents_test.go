@@ -34,8 +34,9 @@ func TestRead(t *testing.T) {
 			want: []workflow.Agent{{ID: "7"}}},
 		{
 			name: "two of one id", file: "a.yaml", doc: "agents:\n  - id: a\n  - id: a\n",
-			want:  []workflow.Agent{{ID: "a"}},
-			diags: `a.yaml:3:9: error: agent id "a" is used twice (duplicate-agent)`,
+			want: []workflow.Agent{{ID: "a"}},
+			diags: `a.yaml:3:9: error: agent id "a" is used twice, first at 2:9 (duplicate-agent); hint: give one of ` +
+				"them another id",
 		},
 		{
 			name: "no id", file: "a.yaml", doc: "agents:\n  - name: Writer\n",

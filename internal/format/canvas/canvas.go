@@ -112,7 +112,7 @@ func Detect(root *source.Node) bool {
 // may only be run if the list has no errors. The list is sorted by position. The caller is
 // responsible for calling [workflow.Validate] and [workflow.Lint] on the graph.
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
-	r := &reader{opts: opts, nodes: map[string]*node{}}
+	r := &reader{opts: opts, nodes: map[string]*node{}, linkIDs: map[string]diag.Span{}}
 	r.document(root)
 	w := r.workflow(root)
 	r.diags.Sort()
@@ -134,8 +134,9 @@ type reader struct {
 	order                 []*node
 	nodes                 map[string]*node // by id
 	links                 []link           // execution connections
-	asks                  []link           // sub-agent links
-	ids                   []string         // sorted on first use
+	linkIDs               map[string]diag.Span
+	asks                  []link   // sub-agent links
+	ids                   []string // sorted on first use
 	hints                 int
 	unclear               bool // the id or type of a node is unknown, so it was not understood
 }

@@ -34,6 +34,7 @@ func (r *reader) connection(item *source.Node) {
 		}
 	}
 	f.Unknown(diag.Warning, connectionExtras...)
+	source.WarnTwice(r.linkIDs, f.Get("id"), "connection", &r.diags)
 	if from == nil || to == nil || !from.IsScalar() || !to.IsScalar() {
 		return
 	}

@@ -87,7 +87,7 @@ func (r *reader) node(item *source.Node) {
 		if first := r.nodes[n.id]; first != nil {
 			d := r.diags.Errorf(f.Get("id").Span, item.Path()+".id", codeDuplicateNode, "node id %q is used twice",
 				n.id)
-			d.Related = []diag.Related{{Span: first.at.Get("id").Span, Message: "the first node with this id"}}
+			source.Twice(d, first.at.Get("id").Span, "node with this id")
 			known = false
 		} else {
 			n.index = len(r.order)

@@ -114,12 +114,9 @@ func (t *Texts) title() string {
 // warnPlain warns of a prompt that looks as if it had expressions in a document whose prompts have
 // none (X-134).
 func (c *checker) warnPlain(title string, at *source.Node) {
-	for _, v := range []string{"$input", "$steps"} {
-		_, after, ok := strings.Cut(at.Text, "{{")
-		if ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
-			c.diags.Warnf(at.Span, at.Path(), codePlain, "%s{{ %s … }} is sent as it is", title,
-				v).Hint = `add "inputs" to the document, {} where it has none: prompts then hold expressions`
-		}
+	if v := PlainReference(at.Text); v != "" {
+		c.diags.Warnf(at.Span, at.Path(), codePlain, "%s{{ %s … }} is sent as it is", title,
+			v).Hint = `add "inputs" to the document, {} where it has none: prompts then hold expressions`
 	}
 }
 

@@ -3,7 +3,6 @@ package nodes
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
@@ -64,12 +63,6 @@ func (d *Document) Prompt(id string, at *source.Node) (*Texts, bool) {
 	}
 	t.parts = append(t.parts, stretch{at, read})
 	return t, d.Expressions
-}
-
-// HasExpressions reports whether a text has anything between double braces other than the tokens of
-// prompts, exactly as S0-11 spells them.
-func HasExpressions(text string) bool {
-	return strings.Contains(strings.NewReplacer("{{PREVIOUS_OUTPUT}}", "", "{{APPROVAL_NOTE}}", "").Replace(text), "{{")
 }
 
 // Shared is what a document declares about the tools of its nodes.

@@ -39,6 +39,7 @@ func (g *graph) edge(item *source.Node) {
 	to, ok2 := g.end(f, "to", "target")
 	g.conditions(item, f)
 	f.Unknown(diag.Warning, edgeExtras...)
+	source.WarnTwice(g.edgeIDs, f.Get("id"), "edge", &r.diags)
 	if !ok1 || !ok2 {
 		return
 	}

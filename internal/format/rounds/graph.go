@@ -26,9 +26,10 @@ type graph struct {
 
 	order     []*node
 	nodes     map[string]*node // by id
-	ids       []string         // sorted on first use
-	edges     []*edge          // edges that the run can follow, at most one for each node
-	hasEdge   bool             // an edge leaves a node, wherever it leads
+	edgeIDs   map[string]diag.Span
+	ids       []string // sorted on first use
+	edges     []*edge  // edges that the run can follow, at most one for each node
+	hasEdge   bool     // an edge leaves a node, wherever it leads
 	maxRounds int
 	unclear   bool // some node was not understood
 
@@ -37,6 +38,7 @@ type graph struct {
 
 // read reads nodes, edges and rounds. A main graph may be empty if there are branches (hasBranches).
 func (g *graph) read(hasBranches bool) {
+	g.edgeIDs = map[string]diag.Span{}
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
 	items, ok := g.f.RequireList("nodes")
 	for _, item := range items {

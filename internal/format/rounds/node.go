@@ -70,7 +70,7 @@ func (g *graph) node(item *source.Node) {
 	}
 	if first := g.nodes[n.id]; first != nil {
 		d := r.diags.Errorf(id.Span, id.Path(), codeDuplicateNode, "node id %q is used twice", n.id) // S1-8
-		d.Related = []diag.Related{{Span: first.at.Get("id").Span, Message: "the first node with this id"}}
+		source.Twice(d, first.at.Get("id").Span, "node with this id")
 		g.unclear = true
 		return
 	}

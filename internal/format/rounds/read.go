@@ -183,7 +183,8 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 		default:
 			if span, twice := first[id.Text]; twice {
 				d := r.diags.Errorf(id.Span, id.Path(), codeDuplicateBranch, "branch id %q is used twice", id.Text)
-				d.Related = []diag.Related{{Span: span, Message: "the first branch with this id"}}
+				source.Twice(d, span, "branch with this id")
+				d.Hint = "give one of them another id"
 			} else {
 				first[id.Text] = id.Span
 			}

@@ -51,7 +51,8 @@ func (r *reader) edge(item *source.Node) {
 		at := x.get("id")
 		if first := r.edgeIDs[e.def.ID]; first != nil {
 			d := r.diags.Errorf(at.Span, at.Path(), codeDuplicateEdge, "edge id %q is used twice", e.def.ID)
-			d.Related = []diag.Related{{Span: first.Span, Message: "the first edge with this id"}}
+			source.Twice(d, first.Span, "edge with this id")
+			d.Hint = "give one of them another id, or leave it out"
 		} else {
 			r.edgeIDs[e.def.ID] = at
 		}

@@ -62,7 +62,7 @@ func (r *reader) node(item *source.Node) {
 	if first := r.nodes[n.id]; first != nil {
 		at := x.get("id")
 		d := r.diags.Errorf(at.Span, at.Path(), codeDuplicateNode, "node id %q is used twice", n.id)
-		d.Related = []diag.Related{{Span: first.at.Get("id").Span, Message: "the first node with this id"}}
+		source.Twice(d, first.at.Get("id").Span, "node with this id")
 		return
 	}
 	r.nodes[n.id] = n

@@ -47,7 +47,7 @@ const (
 	codeUnknownType   = "unknown-node-type"
 	codeUnknownCond   = "unknown-condition-type"
 	codeDuplicateNode = "duplicate-node"
-	codeDuplicateEdge = "duplicate-edge-id"
+	codeDuplicateEdge = source.CodeTwice
 	codeForeignRow    = "foreign-row"
 	codeUnknownAgent  = "unknown-agent"
 	codeNoAgent       = "no-agent"

@@ -44,7 +44,7 @@ func (x row) at(key string) (*source.Fields, string) {
 				}
 				x.reported[key] = true
 				d := x.diags.Errorf(e.KeySpan, e.Value.Path(), codeSaidTwice, "duplicate key %q", key)
-				d.Related = []diag.Related{{Span: first.KeySpan, Message: "the first time"}}
+				source.Twice(d, first.KeySpan, "of the two")
 			}
 		}
 	}

@@ -95,7 +95,8 @@ func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []w
 		id := f.Get("id")
 		if span, twice := first[s.ID]; twice && s.ID != "" {
 			d := diags.Errorf(id.Span, id.Path(), schedule.CodeDuplicate, "schedule id %q is used twice", s.ID)
-			d.Related = []diag.Related{{Span: span, Message: "the first schedule with this id"}}
+			source.Twice(d, span, "schedule with this id")
+			d.Hint = "give one of them another id"
 			continue
 		}
 		if s.ID != "" {

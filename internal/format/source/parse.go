@@ -189,5 +189,5 @@ func (p *parser) tooDeep(at int) {
 // duplicate reports a duplicate key, with both positions.
 func (p *parser) duplicate(key string, second, first diag.Span, path string) {
 	d := p.error(second, path, CodeDuplicateKey, "duplicate key %q", key)
-	d.Related = []diag.Related{{Span: first, Message: "first defined here"}}
+	Twice(d, first, "of the two")
 }

@@ -70,8 +70,8 @@ func TestParseProblems(t *testing.T) {
 				"f:2:1: error: invalid character '{' after top-level value (syntax); hint: a document is one value",
 			}},
 		{"JSON duplicate key", "{\"a\": 1,\n \"b\": {\"x\": 1, \"\\u0078\": 2},\n \"a\": 3}", []string{
-			`f:2:16: error: duplicate key "x" (duplicate-key)`, "  f:2:8: first defined here",
-			`f:3:2: error: duplicate key "a" (duplicate-key)`, "  f:1:2: first defined here",
+			`f:2:16: error: duplicate key "x", first at 2:8 (duplicate-key)`, "  f:2:8: the first of the two",
+			`f:3:2: error: duplicate key "a", first at 1:2 (duplicate-key)`, "  f:1:2: the first of the two",
 		}},
 		{"JSON behind a byte order mark", "\ufeff{\"a\": }",
 			[]string{"f:1:7: error: invalid character '}' looking for beginning of value (syntax)"}},
@@ -111,9 +111,9 @@ func TestParseProblems(t *testing.T) {
 			[]string{"f:2:1: error: a second document begins here (multiple-documents); hint: a file holds one " +
 				"document; remove the line ---"}},
 		{"YAML duplicate keys, all of them", "true: 1\n\"true\": 2\nb: {x: 1, x: 2}\n'true': 3\n", []string{
-			`f:2:1: error: duplicate key "true" (duplicate-key)`, "  f:1:1: first defined here",
-			`f:3:11: error: duplicate key "x" (duplicate-key)`, "  f:3:5: first defined here",
-			`f:4:1: error: duplicate key "true" (duplicate-key)`, "  f:1:1: first defined here",
+			`f:2:1: error: duplicate key "true", first at 1:1 (duplicate-key)`, "  f:1:1: the first of the two",
+			`f:3:11: error: duplicate key "x", first at 3:5 (duplicate-key)`, "  f:3:5: the first of the two",
+			`f:4:1: error: duplicate key "true", first at 1:1 (duplicate-key)`, "  f:1:1: the first of the two",
 		}},
 		{"YAML behind wide runes", "ключ: \"ü\"\nb: [é, @x]\n",
 			[]string{"f:2:8: error: a value cannot begin with '@' (syntax); hint: put the value in quotes"}},

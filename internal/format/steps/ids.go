@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -88,7 +88,7 @@ func (r *reader) twin(s, first *step) {
 	d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id,
 		first.title())
 	d.Hint = "give one of them another id"
-	d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
+	source.Twice(d, first.idSpan(), "step with this id")
 }
 
 // exclude reports whether a and b are in different branches of one condition.

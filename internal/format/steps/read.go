@@ -52,6 +52,7 @@ const (
 	codeBadSchema     = "bad-schema"
 	codeUnknownPath   = "unknown-path"
 	codeNotReplaced   = "not-replaced"
+	codeUnknownToken  = "unknown-token"
 	CodeTooDeep       = "too-deep"
 	codeVersion       = "unknown-version"
 	codeBadFile       = "bad-file"

@@ -82,6 +82,7 @@ func (r *reader) checkInstructions() {
 		for _, p := range problems {
 			r.problem(at, p, "")
 		}
+		r.tokens(at, a.System, false)
 		for _, ref := range t.Refs() {
 			r.checkInput(at, ref)
 			if s := sc.resolve(ref); s != nil && r.readable(at, ref, s, common) {

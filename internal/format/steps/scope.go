@@ -128,20 +128,22 @@ func (sc scope) candidates(text string) []expr.Step {
 		unknown = unknown || !known
 	}
 	if unknown && sc.r.diags.errors <= maxProblems {
-		return sc.all()
+		return sc.all(found)
 	}
 	return offers(found)
 }
 
-func (sc scope) all() []expr.Step {
+// all returns all steps by their ids, and those of found that a text names in another way.
+func (sc scope) all(found map[string]*step) []expr.Step {
 	x := sc.r.steps
 	if x.all == nil {
-		x.all = offers(x.names)
+		written := maps.Clone(x.names)
+		maps.DeleteFunc(written, func(name string, t *step) bool { return name != t.id })
+		x.all = offers(written)
 	}
-	if len(x.shared) == 0 {
-		return x.all
-	}
-	out := slices.Clone(x.all)
+	named := maps.Clone(found)
+	maps.DeleteFunc(named, func(name string, t *step) bool { return name == t.id })
+	out := slices.Concat(x.all, offers(named))
 	for _, id := range slices.Sorted(maps.Keys(x.shared)) {
 		if t := sc.find(id); t != nil && x.names[id] == nil {
 			out = append(out, t.offer(id))

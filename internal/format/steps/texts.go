@@ -72,8 +72,8 @@ func (x *textReader) plain(f field) string {
 }
 
 // prompt determines whether the prompt of an agent step holds expressions: it does in documents
-// with inputs, and in maps (X-134). Otherwise it warns if the prompt looks as if it held
-// expressions.
+// with inputs, and in maps (X-134). Otherwise it reports unknown tokens, and warns if the prompt
+// looks as if it held expressions.
 func (x *textReader) prompt(p *workflow.Prompt) {
 	f := x.s.more.prompt
 	if !nodes.HasExpressions(p.Text) {
@@ -87,11 +87,18 @@ func (x *textReader) prompt(p *workflow.Prompt) {
 		p.Text, p.Expressions = x.plain(f), true
 		return
 	}
-	for _, v := range []string{"$input", "$steps"} {
-		if _, after, ok := strings.Cut(p.Text, "{{"); ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
-			x.r.diags.Warnf(f.value.Span, f.path, codeNotReplaced, "%s{{ %s … }} is sent as it is", x.title(),
-				v).Hint = "add `inputs` to the document, {} where it has none: prompts then hold expressions"
-		}
+	x.r.tokens(place{value: f.value, path: f.path, title: x.title()}, p.Text, true)
+	if v := nodes.PlainReference(p.Text); v != "" {
+		x.r.diags.Warnf(f.value.Span, f.path, codeNotReplaced, "%s{{ %s … }} is sent as it is", x.title(),
+			v).Hint = "add `inputs` to the document, {} where it has none: prompts then hold expressions"
+	}
+}
+
+// tokens reports the tokens in a text that are not replaced in it (S4-15).
+func (r *reader) tokens(at place, text string, isPrompt bool) {
+	for _, t := range nodes.UnknownTokens(text, isPrompt) {
+		r.diags.Errorf(at.span(t.Offset, len(t.Text)), at.path, codeUnknownToken, "%sunknown token %s", at.title,
+			t.Text).Hint = t.Hint
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -72,6 +73,9 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
 		o.unsupported.Addf(at, "that `{{ $…` in its instruction is plain text")
+	}
+	for _, t := range nodes.UnknownTokens(a.System, false) {
+		o.unsupported.Addf(at, "that %s in its instruction is plain text", t.Text)
 	}
 	if len(a.Tools) > 0 {
 		put(m, "tools", texts(a.Tools))

@@ -82,6 +82,10 @@ func (o *writer) prompts() {
 			o.unsupported.Nodef(n, "that its prompt is read for expressions")
 		case !p.Expressions && nodes.HasExpressions(p.Text) && (holds || o.inMap(n)):
 			o.unsupported.Nodef(n, "a prompt whose double braces are sent as they are")
+		case !p.Expressions:
+			for _, t := range nodes.UnknownTokens(p.Text, true) {
+				o.unsupported.Nodef(n, "that %s in its prompt is plain text", t.Text)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestDeleteAgent_ConcurrentStore(t *testing.T) {
 			}}, &catalog.Memory{})
 			if _, problems, err := s.ApplyAgents(ctx,
 				ApplyAgentsRequest{Documents: []Document{
-					{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)},
+					{"agents.json", []byte(`{"agents": [{"id": "desk"}, {"id": "other"}]}`)},
 				}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
@@ -63,7 +63,7 @@ func TestDeleteAgent_ConcurrentStore(t *testing.T) {
 				err != nil {
 				t.Errorf("got %v", err)
 			}
-			if rows, err := s.Agents(ctx); err != nil || (len(rows) == 1) != c.isRefused {
+			if rows, err := s.Agents(ctx); err != nil || (len(rows) == 2) != c.isRefused {
 				t.Errorf("agents %v, %v", rows, err)
 			}
 		})

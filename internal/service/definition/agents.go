@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -64,6 +65,7 @@ type ApplyAgentsRequest struct {
 // Expect.
 func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
 	var rows []catalog.Row
+	files := map[string]string{} // by the id of the agent
 	stored, _, err := c.CatalogAgents(ctx, nil)
 	if err != nil {
 		return nil, nil, err
@@ -78,11 +80,12 @@ func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []
 		problems = append(problems, ds...)
 		problems = append(problems, storedIDs(d.File, d.Data)...)
 		for _, a := range list {
-			if slices.Contains(ids, a.ID) {
-				problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice", a.ID)
+			if first, twice := files[a.ID]; twice {
+				d := problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice", a.ID)
+				source.Twice(d, diag.Span{File: first}, "agent with this id")
 				continue
 			}
-			ids = append(ids, a.ID)
+			files[a.ID], ids = d.File, append(ids, a.ID)
 			r, err := agentRow(a)
 			if err != nil {
 				return nil, nil, err

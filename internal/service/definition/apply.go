@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -46,8 +45,8 @@ type Applied struct {
 }
 
 // Apply stores documents in the catalog, and publishes them. All are checked first: if any has an
-// error, nothing is stored, and the list contains the reason (S1-22). Agents that a document names
-// and that are not defined result in warnings (P29): a run of it will report them as an error.
+// error, nothing is stored, and the list contains the reason (S1-22). The agents that a document
+// names must be defined in it, in AgentsFile or in the catalog.
 //
 // The error is for failures that no document causes: a *ChangedError if the workflow does not match
 // Expect.
@@ -113,22 +112,6 @@ func (q ApplyRequest) put(ctx context.Context, d Document, extra []workflow.Agen
 	if err != nil {
 		return p, nil, err
 	}
-	absent := missing(problems)
-	if len(absent) > 0 {
-		for _, id := range absent {
-			extra = append(slices.Clip(extra), workflow.Agent{ID: id})
-		}
-		gone := problems
-		if w, problems, err = read(ctx, d.File, d.Data, q.LoadOptions, extra); err != nil {
-			return p, nil, err
-		}
-		for _, was := range gone {
-			if _, ok := missingAgent(was); ok {
-				was.Severity = diag.Warning
-				problems = append(problems, was)
-			}
-		}
-	}
 	if w == nil || problems.HasErrors() {
 		return p, problems, nil
 	}
@@ -139,10 +122,9 @@ func (q ApplyRequest) put(ctx context.Context, d Document, extra []workflow.Agen
 		return p, problems, nil
 	}
 	p.Format, p.Name, p.Labels = w.Format, w.Name, w.Labels
-	if w.ID = p.ID; len(absent) == 0 {
-		if p.Digest, err = w.Digest(); err != nil {
-			return p, nil, fmt.Errorf("digest of %s: %w", d.File, err)
-		}
+	w.ID = p.ID
+	if p.Digest, err = w.Digest(); err != nil {
+		return p, nil, fmt.Errorf("digest of %s: %w", d.File, err)
 	}
 	if w.Format == catalog.FormatRoutes && !q.Draft {
 		p.Rows = rowsOf(p)

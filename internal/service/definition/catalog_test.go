@@ -142,6 +142,10 @@ const (
 		"name: root}\n"
 	lobby = `{"id": "lobby", "name": "Lobby", "entrypointNodeId": "n1", "nodes": [
   {"id": "n1", "workflowId": "lobby", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}], "edges": []}`
+	// whole is lobby with its agent.
+	whole = `{"id": "lobby", "name": "Lobby", "entrypointNodeId": "n1", "nodes": [
+  {"id": "n1", "workflowId": "lobby", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}], "edges": [],
+  "agents": [{"id": "desk", "name": "Inside"}]}`
 	desk = `{"agents": [{"id": "desk", "name": "Desk", "model": "openai/gpt-5-mini"}]}`
 )
 
@@ -154,22 +158,44 @@ func applyAgents(t *testing.T, s *definition.Catalog, text string) {
 	}
 }
 
-// TestUnresolved checks that agents without a definition are listed when a document is stored, and
-// are an error when it runs, until they are defined (P29).
+// TestUnresolved checks that a document of any format that names an agent without a definition is
+// not stored, published or a draft, and that its error is that of validation (P29). An agent that is
+// deleted later is an error when the workflow runs or is published again.
 func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	done, problems := applyText(t, s, "lobby.json", lobby, false)
-	if len(done.Workflows) != 1 || len(problems) != 1 || problems[0].Severity != diag.Warning ||
-		problems[0].Message != "Agent not found: desk" {
-		t.Fatalf("got %+v\n%v", done, problems)
+	for file, text := range map[string]string{
+		"lobby.json": lobby,
+		"steps.yaml": "workflow:\n  - {type: agent, name: desk}\n",
+		"rounds.json": `{"id": "rounds", "maxRounds": 1, "nodes": [{"id": "a", "type": "agent", "config": ` +
+			`{"agentId": "desk"}}], "edges": []}`,
+	} {
+		_, want, err := s.Load(t.Context(), file, []byte(text), definition.LoadOptions{})
+		if err != nil || !want.HasErrors() || want[0].Code != "unknown-agent" {
+			t.Fatalf("%s: %v, %v", file, want, err)
+		}
+		for _, draft := range []bool{false, true} {
+			done, problems, err := s.Apply(t.Context(), definition.ApplyRequest{Draft: draft,
+				Documents: []definition.Document{{File: file, Data: []byte(text)}}})
+			if diff := cmp.Diff(want.Error(), problems.Error()); err != nil || len(done.Workflows) > 0 || diff != "" {
+				t.Errorf("%s, draft %t: stored %+v, %v (-want +got):\n%s", file, draft, done, err, diff)
+			}
+		}
 	}
-	if v, err := s.Versions(t.Context(), "lobby"); err != nil || v[0].Digest != "" {
-		t.Errorf("a digest of a graph that is not whole: %+v, %v", v, err)
+	if all, err := s.Entries(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("stored %+v, %v", all, err)
+	}
+	applyAgents(t, s, desk)
+	applyText(t, s, "lobby.json", lobby, false)
+	if err := s.DeleteAgent(t.Context(), "desk", true); err != nil {
+		t.Fatal(err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
 	if err != nil || !problems.HasErrors() || problems[0].Span.String() != "agent_workflow_nodes/n1.agent_id" {
 		t.Errorf("got %v, %v", problems, err)
+	}
+	if _, problems, err := s.Publish(t.Context(), "lobby", 1); err != nil || !problems.HasErrors() {
+		t.Errorf("published: %v, %v", problems, err)
 	}
 	applyAgents(t, s, desk)
 	w, d, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
@@ -185,8 +211,7 @@ func TestUnresolved(t *testing.T) {
 	if err != nil || w.Agent("desk").Name != "Nearer" {
 		t.Errorf("got %+v, %v", w, err)
 	}
-	inside := strings.Replace(lobby, `"edges": []`, `"edges": [], "agents": [{"id": "desk", "name": "Inside"}]`, 1)
-	applyText(t, s, "lobby.json", inside, false)
+	applyText(t, s, "lobby.json", whole, false)
 	w, _, _, err = s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{AgentsFile: file})
 	if err != nil || w.Agent("desk").Name != "Inside" {
 		t.Errorf("got %+v, %v", w, err)
@@ -289,7 +314,7 @@ func TestApplyRefuses(t *testing.T) {
 			document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
 		{"an id for two", definition.ApplyRequest{Documents: []definition.Document{document("a.yaml", hello),
 			document("b.yaml", hello)}, ID: "c"}, "an id or a tag needs exactly one document"},
-		{"another id", definition.ApplyRequest{Documents: []definition.Document{document("a.json", lobby)}, ID: "c"},
+		{"another id", definition.ApplyRequest{Documents: []definition.Document{document("a.json", whole)}, ID: "c"},
 			`the document has the id "lobby", and the request names "c"`},
 		{"no name", definition.ApplyRequest{Documents: []definition.Document{document("-", hello)}},
 			"its name is not usable as one"},
@@ -328,6 +353,7 @@ func TestDefinitionRefuses(t *testing.T) {
 	s := onDisk(t, path)
 	applyText(t, s, "hello.yaml", hello, false)
 	applyText(t, s, "draft.yaml", hello, true)
+	applyAgents(t, s, desk)
 	applyText(t, s, "lobby.json", lobby, false)
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -336,7 +362,6 @@ func TestDefinitionRefuses(t *testing.T) {
 	defer db.Close()
 	for _, q := range []string{
 		`INSERT INTO agent_workflows (id) VALUES ('hello')`, `DELETE FROM agent_workflows WHERE id = 'lobby'`,
-		`INSERT INTO agents (id, tools) VALUES ('desk', 'search, fetch')`,
 		`INSERT INTO agents (id, name) VALUES ('dask', x'ff')`,
 		`INSERT INTO agents (id, definition) VALUES ('odd', '["maxIterations"]'), ('odder', '{"maxIterations": -1}')`,
 	} {
@@ -357,6 +382,9 @@ func TestDefinitionRefuses(t *testing.T) {
 	}
 	if _, problems, err := s.Publish(t.Context(), "lobby", 1); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE agents SET tools = 'search, fetch' WHERE id = 'desk'`); err != nil {
+		t.Fatal(err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
 	want := "agent_workflow_nodes/n1.agent_id: error: Agent not found: desk (unknown-agent); hint: its row in the " +

@@ -157,9 +157,10 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 }
 
 // CheckTrust rejects a document that requests what is not allowed, and records in a run's meta what
-// was allowed (SEC5). keys are what an approval would additionally send to its providers: they are
-// shown with the rest, and are not a reason to ask by themselves.
-func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool,
+// was allowed (SEC5). opens is what an approval would allow in addition, keys sent to providers and
+// private addresses: it is shown with the rest, and is not a reason to ask by itself. It is called
+// only if a person is asked.
+func CheckTrust(specs []tool.Spec, asks failure.CommandsError, opens func() failure.CommandsError, trust bool,
 	meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
@@ -171,7 +172,8 @@ func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, tr
 	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...),
 		append(environmentSent(specs), asks.Sends...)
 	if !trust && len(asks.Commands)+len(asks.Access)+len(asks.Sends) > 0 {
-		asks.Sends = append(asks.Sends, keys...)
+		more := opens()
+		asks.Access, asks.Sends = append(asks.Access, more.Access...), append(asks.Sends, more.Sends...)
 		return &asks
 	}
 	if trust {

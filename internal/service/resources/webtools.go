@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,12 +12,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/search"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // webOptions are those options of HTTP toolsets that name addresses and the data sent to them.
@@ -51,6 +55,43 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 	// Pages belong to third parties, which receive no trace headers.
 	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow),
 		Logger: op.cfg.Logger})
+}
+
+// PrivateAddresses returns, as lines of CommandsError.Access, the addresses that trust in a document
+// opens although they are not public: those that its toolsets and its providers name.
+func (op *Opener) PrivateAddresses(ctx context.Context, specs []tool.Spec, w *workflow.Workflow) []string {
+	var out []string
+	add := func(address, by string) {
+		if address == "" {
+			return
+		}
+		err := outbound.Check(ctx, outbound.Config{Allow: op.cfg.Operator.Outbound.Allow}, op.address(address))
+		line := "call " + address + ", which is not a public address (" + by + ")"
+		if errors.Is(err, outbound.ErrRefused) && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	for _, s := range specs {
+		o := webOptionsOf(s)
+		addresses := []string{o.API.Endpoint, o.URL, o.Server}
+		if s.Remote != nil {
+			addresses = append(addresses, s.Remote.URL)
+		}
+		for _, host := range fetch.Hosts(s) {
+			addresses = append(addresses, "http://"+strings.TrimLeft(host, "*."))
+		}
+		for _, a := range addresses {
+			add(a, "toolset "+s.Title())
+		}
+	}
+	for _, f := range slices.Concat([]*workflow.Workflow{w}, slices.Collect(maps.Values(w.Flows)), w.Branches,
+		slices.Collect(maps.Values(w.Called))) {
+		for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
+			add(f.Providers[name].BaseURL, "provider "+name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // apiConfig returns the configuration of toolsets of HTTP APIs. A toolset for which the operator

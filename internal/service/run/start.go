@@ -244,7 +244,9 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	}
 	if err := resources.CheckTrust(specs,
 		documentRequests(variables, definition.Guarded(graph, q.Dir), remembers),
-		resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
+		func() failure.CommandsError {
+			return failure.CommandsError{Sends: resources.KeysSent(graph), Access: s.opener.PrivateAddresses(ctx, specs, graph)}
+		}, q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
 	for _, sp := range specs {

@@ -65,6 +65,13 @@ func classify(err error) class {
 // journal.ErrFull if there is no space.
 type unavailableError struct{ error }
 
+func (e unavailableError) Error() string {
+	if isFull(e.error) {
+		return "the disk of the store is full: " + e.error.Error()
+	}
+	return e.error.Error()
+}
+
 func (e unavailableError) Unwrap() error { return e.error }
 
 // Is implements the interface used by errors.Is.

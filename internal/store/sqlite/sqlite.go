@@ -157,6 +157,9 @@ func canonicalPath(path string) (string, error) {
 // connections of this process have on it.
 func createPrivate(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".hocket-*")
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "create", Path: path, Err: e.Err} // the temporary name means nothing to anyone
+	}
 	if err != nil {
 		return err
 	}
