@@ -46,6 +46,50 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestCompatibility_Packages checks that the promise of compatibility names every public package.
+func TestCompatibility_Packages(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, row, _ := strings.Cut(string(text), "\n| Go packages ")
+	row, _, _ = strings.Cut(row, "|")
+	promised := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row, -1) {
+		promised[m[1]] = true
+	}
+	files, err := fs.Glob(os.DirFS(".."), "*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := fs.Glob(os.DirFS(".."), "*/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{"hocket": true}
+	for _, file := range append(files, below...) {
+		dir := path.Dir(file)
+		switch top, _, _ := strings.Cut(dir, "/"); top {
+		case "bench", "cmd", "docs", "examples", "internal", "scripts", "temporal", "web":
+			continue // programs, tests, and what no other program can import
+		}
+		if !strings.HasSuffix(file, "_test.go") && !strings.Contains(dir, "testdata") {
+			found[dir] = true
+		}
+	}
+	for dir := range found {
+		if !promised[dir] {
+			t.Errorf("compatibility.md does not name package %s", dir)
+		}
+	}
+	for name := range promised {
+		if !found[name] {
+			t.Errorf("compatibility.md names %s, which is no public package", name)
+		}
+	}
+}
+
 // exported adds to into the exported names of the package in a folder, as pkg.Name and
 // pkg.Type.Member.
 func exported(t *testing.T, dir, pkg string, into map[string]bool) {

@@ -336,3 +336,66 @@ func TestConstants(t *testing.T) {
 		t.Error("automatic checkpoints are off")
 	}
 }
+
+// TestCompiled_Definition checks that a compiled graph shows its configuration, its error handler,
+// the conditions of its edges, and the definitions of its nodes (S2-77).
+func TestCompiled_Definition(t *testing.T) {
+	t.Parallel()
+	over := func(n int) func(graph.View[state]) bool {
+		return func(v graph.View[state]) bool { return v.State.N > n }
+	}
+	options := graph.NodeOptions{Model: "own", Description: "D", Retry: graph.Retry{MaxAttempts: 5}}
+	g := compiled(t, graph.New[state]("t").Start(nothing("s")).If(over(1)).Then(graph.Do("a", func(_ context.Context, s *state) error {
+		s.N++
+		return nil
+	}, options)).EndIf().
+		Loop(graph.LoopConfig[state]{Until: over(5)}, nothing("l")).
+		Then(graph.DecisionNode("d", []graph.Route[state]{{When: over(20), Target: "x", Label: "far"},
+			{When: over(10), Target: "y"}}, "z")).
+		Node(nothing("x")).Node(nothing("y")).Node(nothing("z")).Catch(nothing("c")),
+		graph.Config{Version: "7", MaxSteps: 9})
+	if got := g.Config(); got.Version != "7" || got.MaxSteps != 9 || g.ErrorHandler() != "c" {
+		t.Errorf("configuration %+v, error handler %q", got, g.ErrorHandler())
+	}
+	taken := func(n int) (out []string) {
+		for _, e := range g.Edges() {
+			holds := g.Condition(e)
+			if (holds != nil) != e.Conditional {
+				t.Errorf("%+v has a condition: %t", e, holds != nil)
+			}
+			if holds != nil && holds(graph.View[state]{State: state{N: n}}) {
+				out = append(out, e.From+" "+e.To)
+			}
+		}
+		return out
+	}
+	for n, want := range map[int][]string{
+		0:  {"decision_1 merge_2", "loop_check_4 l", "d z"},
+		2:  {"decision_1 a", "loop_check_4 l", "d z"},
+		6:  {"decision_1 a", "loop_check_4 d", "d z"},
+		11: {"decision_1 a", "loop_check_4 d", "d y"},
+		21: {"decision_1 a", "loop_check_4 d", "d x"},
+	} {
+		if d := cmp.Diff(taken(n), want); d != "" {
+			t.Errorf("%d: got - want +\n%s", n, d)
+		}
+	}
+	if g.Condition(graph.Edge{From: "s", To: "nowhere", Conditional: true}) != nil {
+		t.Error("an edge that the graph does not have has a condition")
+	}
+	def, ok := g.Definition("a")
+	if !ok || def.ID != "a" || def.Type != graph.TypeTool || def.Options.Model != "own" ||
+		def.Options.Retry.MaxAttempts != 5 || def.Description != "D" {
+		t.Fatalf("definition %+v", def)
+	}
+	r, err := def.Func(t.Context(), &graph.Context[state]{State: state{N: 3}})
+	if err != nil || r.Update == nil || r.Update.N != 4 {
+		t.Errorf("the function returned %+v, %v", r, err)
+	}
+	if def, ok := g.Definition("d"); !ok || def.Func != nil {
+		t.Errorf("a decision has a function: %+v", def)
+	}
+	if _, ok := g.Definition("nowhere"); ok {
+		t.Error("a node that the graph does not have has a definition")
+	}
+}

@@ -155,6 +155,13 @@ func (c *Compiled[S]) Start() string { return c.start }
 // successors. The caller owns the slice.
 func (c *Compiled[S]) Ends() []string { return slices.Clone(c.ends) }
 
+// Config returns the configuration that the graph was compiled with. Nothing that it points to may
+// be modified.
+func (c *Compiled[S]) Config() Config { return c.compiler.config }
+
+// ErrorHandler returns the id of the node of [Builder.Catch]; "" if there is none.
+func (c *Compiled[S]) ErrorHandler() string { return c.compiler.handler }
+
 // Digest identifies this version of the graph; a run can only continue with the same digest.
 func (c *Compiled[S]) Digest() string { return c.digest }
 
@@ -166,6 +173,65 @@ func (c *Compiled[S]) Nodes() []NodeInfo { return infos(c.nodes) }
 
 // Edges returns all edges in the order in which they were added. The caller owns the slice.
 func (c *Compiled[S]) Edges() []Edge { return plain(c.edges) }
+
+// Condition returns the condition under which an edge of [Compiled.Edges] is taken; nil if the edge
+// is unconditional or is not one of the graph's. A loop also depends on the number of its
+// iterations, which a view made outside of a run does not have.
+func (c *Compiled[S]) Condition(e Edge) func(View[S]) bool {
+	var any []func(View[S]) bool
+	for _, x := range c.edges {
+		if x.Edge == e && e.Conditional {
+			any = append(any, c.compiler.index[e.From].condition(x.port))
+		}
+	}
+	if len(any) == 0 {
+		return nil
+	}
+	return func(v View[S]) bool {
+		return slices.ContainsFunc(any, func(holds func(View[S]) bool) bool { return holds(v) })
+	}
+}
+
+// condition returns the condition of the edges that leave the node at a port.
+func (d *def[S]) condition(port string) func(View[S]) bool {
+	switch port {
+	case labelTrue:
+		return d.cond
+	case labelFalse:
+		return func(v View[S]) bool { return !d.cond(v) }
+	case labelContinue:
+		return d.loop.again
+	case labelExit:
+		return func(v View[S]) bool { return !d.loop.again(v) }
+	}
+	return func(v View[S]) bool {
+		for i, r := range d.routes {
+			if r.When(v) {
+				return routePort(i) == port
+			}
+		}
+		return port == fallbackPort
+	}
+}
+
+// Definition is the complete definition of a node.
+type Definition[S any] struct {
+	NodeInfo
+	Options NodeOptions
+	// Func is the function of the node; nil for nodes that the engine itself executes, such as
+	// questions, decisions and blocks.
+	Func Func[S]
+}
+
+// Definition returns the definition of a node; the second result is false if there is none with that
+// id. Nothing that it points to may be modified.
+func (c *Compiled[S]) Definition(id string) (Definition[S], bool) {
+	d := c.compiler.index[id]
+	if d == nil {
+		return Definition[S]{}, false
+	}
+	return Definition[S]{NodeInfo: d.info(), Options: d.opts, Func: d.run}, true
+}
 
 // compiler holds a graph during compilation.
 type compiler[S any] struct {

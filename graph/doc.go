@@ -70,7 +70,9 @@
 // Lists: [Map] runs a body for each item of a list, with a separate state for each, and returns
 // their final states in order.
 //
-// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. The run
+// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. So does a node
+// that raises the signal [SignalHumanInputRequired]: its changes to the state are kept, the signal's
+// Message is the question, its Data may hold options, and the answer is the node's output. The run
 // pauses, and its process may end. The answer, which may arrive months later, is stored in the
 // outputs and, with WaitConfig.Input, in the state.
 //
@@ -145,12 +147,13 @@
 //	else, endif                                 Builder.Else, Builder.EndIf
 //	parallel, ParallelConfig                    Builder.Parallel, ParallelConfig, Builder.Node
 //	loop, LoopConfig                            Builder.Loop, LoopConfig
-//	wait                                        Builder.Wait, AskUserConfig
+//	wait                                        Builder.Wait, Builder.Then
 //	subagent, SubAgentConfig                    Builder.Subagent, SubagentConfig
 //	tool, ToolBuilderConfig                     Builder.Tool, ToolConfig
 //	catch, end                                  Builder.Catch, Builder.End
+//	errorHandlerId                              Compiled.ErrorHandler
 //	compile                                     Builder.Compile
-//	getNode                                     compat.Node
+//	getNode                                     compat.Node, Compiled.Definition
 //	getEdgesFrom, getEdgesTo                    compat.EdgesFrom, compat.EdgesTo
 //	createNode                                  NewNode, Do
 //	createDecisionNode, createWaitNode          DecisionNode, compat.WaitNode
@@ -171,7 +174,8 @@
 //	customToolNode, CustomToolNodeConfig        CustomToolConfig
 //	WorkflowToolContext, getToolRegistry        ToolContext, Runtime.Tools
 //	subagentNode, SubagentNodeConfig, parallelSubagentNode  SubagentConfig, ParallelSubagentConfig, ParallelAgent
-//	outputMapper, merge, inputMapper            the fields Output or Merge and Input
+//	outputMapper                                ToolConfig.Output, AgentConfig.Output, SubgraphConfig.Output
+//	merge, inputMapper                          ParallelConfig.Merge, WaitConfig.Input, SubgraphConfig.Input
 //	getDefaultCompactionAction                  DefaultCompactionAction
 //	toContextWindowUsage, isContextThresholdExceeded  compat.ToContextWindowUsage, compat.ContextThresholdExceeded
 //	checkContextUsage, compactContext           compat.CheckContextUsage, compat.CompactContext
@@ -180,7 +184,8 @@
 //	AgentMessage, ContextUsage                  AgentMessage, SessionUsage
 //	SubagentSpawnOptions, SubagentResult        SpawnOptions, SubagentResult
 //	spawn, spawnParallel                        SubagentBridge.Spawn, SubagentBridge.SpawnParallel
-//	NodeId, ModelSpec, "inherit"                string, string, ModelInherit
+//	NodeId, ModelSpec                           none: strings
+//	inherit                                     ModelInherit
 //	NodeType, isNodeType                        NodeType, compat.IsNodeType
 //	BaseState, isBaseState                      BaseState, compat.IsBaseState
 //	ContextWindowUsage                          ContextWindowUsage
@@ -190,10 +195,12 @@
 //	DebugReport, isDebugReport                  DebugReport, compat.IsDebugReport
 //	NodeResult, isNodeResult                    Result, compat.IsNodeResult
 //	stateUpdate, goto, signals                  Result.Update, Result.Goto, Result.Signals
-//	ExecutionContext, abortSignal               Context, context.Context
+//	ExecutionContext                            Context
+//	abortSignal                                 none: the context.Context of each call
 //	emit, getNodeOutput                         Context.Emit, Context.Output
 //	NodeExecuteFn                               Func
-//	NodeDefinition                              Node, NodeOptions
+//	NodeDefinition                              Node, Definition, NodeOptions
+//	execute, type                               Definition.Func, NodeInfo.Type
 //	onError, isRecoveryNode                     NodeOptions.OnError, NodeOptions.Recovery
 //	inputSchema, outputSchema                   NodeOptions.InputSchema, NodeOptions.OutputSchema
 //	GraphConfig                                 Config
@@ -201,13 +208,20 @@
 //	clientProvider                              Runtime.ClientProvider
 //	workflowResolver                            Compiled.Link, Runtime.WorkflowResolver
 //	subagentBridge, subagentRegistry            Runtime.Subagents, Runtime.Registry
-//	EdgeCondition, Edge                         func(View) bool, Edge
+//	getAll                                      SubagentRegistry.All
+//	Edge                                        Edge
+//	EdgeCondition, condition                    Compiled.Condition, Route.When, IfConfig.Condition
 //	CompiledGraph, ErrorFeedback                Compiled, ErrorFeedback
+//	nodes, edges, startNode, endNodes           Compiled.Nodes, Compiled.Edges, Compiled.Start, Compiled.Ends
+//	config                                      Compiled.Config, Context.Config
 //	StateValidator, fromGraphConfig             compat.StateValidator, compat.FromGraphConfig
-//	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
+//	SchemaValidationError, NodeExecutionError   SchemaValidationError, NodeExecutionError
+//	zodError                                    SchemaValidationError.Problems
 //	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
 //	BACKGROUND_COMPACTION_THRESHOLD             compat.BackgroundCompactionThreshold
 //	BUFFER_EXHAUSTION_THRESHOLD                 compat.BufferExhaustionThreshold
+//	backoffMs, backoffMultiplier                Retry.Backoff, Retry.Multiplier
+//	fallbackState, nodeId                       ErrorAction.Fallback, ErrorAction.Node
 //	DEFAULT_RETRY_CONFIG                        compat.DefaultRetry
 //	AGENT_NODE_RETRY_CONFIG                     compat.AgentNodeRetry
 //	DEFAULT_GRAPH_CONFIG                        compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold
@@ -216,9 +230,10 @@
 //	execute, executeGraph                       compat.Executor.Run, hocket.Run
 //	stream, streamGraph                         compat.Executor.Stream, hocket.Stream
 //	ExecutionOptions                            hocket.RunOptions
+//	executionId, initialState                   hocket.RunOptions.ID, hocket.RunOptions.Outputs
 //	resumeFrom, maxSteps                        hocket.RunOptions.ResumeFrom, hocket.RunOptions.MaxSteps
 //	workflowName                                hocket.RunOptions.WorkflowName
-//	WorkflowTelemetryConfig                     hocket.Tracker
+//	WorkflowTelemetryConfig, telemetry          hocket.Tracker, hocket.RunOptions.Telemetry
 //	StepResult, ExecutionResult                 hocket.Step, hocket.Result
 //	StreamRouter, routeStream                   compat.RouteStream
 //	StreamEvent                                 compat.StreamEvent
@@ -227,7 +242,7 @@
 //	ProgressEvent, onProgress                   hocket.Progress, hocket.RunOptions.OnProgress
 //	Checkpointer                                compat.Checkpointer, hocket.RunOptions.Checkpointer
 //	autoCheckpoint                              hocket.RunOptions.AutoCheckpoint
-//	initializeExecutionState, mergeState        the state given to hocket.Run, Reducer
+//	initializeExecutionState, mergeState        none: the state passed to hocket.Run, and fields with a Reducer
 //	getNextNodes, saveCheckpoint                none: the engine does that
 //	createSnapshot                              hocket.Result.Snapshot
 //	resolveModel, executeWithRetry              none: see Context.Model, Retry

@@ -43,7 +43,7 @@ var inGo = []struct {
 }{
 	{"GraphBuilder", newGraph(), "start then if else endif=EndIf parallel loop wait subagent tool catch end compile " +
 		"getNode=Nodes getEdgesFrom=Edges getEdgesTo=Edges"},
-	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges startNode=Start endNodes=Ends"},
+	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges startNode=Start endNodes=Ends config errorHandlerId=ErrorHandler condition"},
 	{"GraphExecutor", new(compat.Executor[sheet]), "execute=Run stream"},
 	{"LoopConfig", gLoop{}, "until maxIterations"},
 	{"IfConfig", graph.IfConfig[sheet]{}, "condition then else_if=ElseIf else"},
@@ -74,7 +74,8 @@ var inGo = []struct {
 		"id=ID agents outputMapper=Output retry=Options"},
 	{"ParallelSubagentNodeConfig.agents", graph.ParallelAgent[sheet]{},
 		"agentName=Agent task systemPrompt model tools"},
-	{"NodeDefinition", gOptions{},
+	{"NodeDefinition", graph.Definition[sheet]{}, "id=ID type execute=Func name description"},
+	{"NodeDefinition.Options", gOptions{},
 		"inputSchema outputSchema retry onError isRecoveryNode=Recovery name description model"},
 	{"RetryConfig", graph.Retry{}, "maxAttempts backoffMs=Backoff backoffMultiplier=Multiplier retryOn"},
 	{"ErrorAction", gAction{}, "action delay fallbackState=Fallback error=Err nodeId=Node"},
@@ -104,7 +105,7 @@ var inGo = []struct {
 	{"StreamEvent", compat.StreamEvent[sheet]{}, "mode nodeId=NodeID state update event trace"},
 	{"Checkpointer", (*compat.Checkpointer)(nil), "save load list delete"},
 	{"StateValidator", compat.StateValidator{}, "validate validateNodeInput validateNodeOutput"},
-	{"SchemaValidationError", graph.SchemaValidationError{}, "message"},
+	{"SchemaValidationError", graph.SchemaValidationError{}, "message zodError=Problems"},
 	{"NodeExecutionError", graph.NodeExecutionError{}, "nodeId=NodeID cause"},
 }
 
