@@ -25,7 +25,8 @@ type follower struct {
 	service       backend
 	run           string
 	json, context bool
-	full          bool // with json: all values complete
+	full          bool        // with json: all values complete
+	transcript    *transcript // nil means that standard output has the result alone
 	// abandoned is set if the run's process abandoned it some time ago, so that interrupted
 	// activities start again.
 	abandoned bool
@@ -46,17 +47,18 @@ type follower struct {
 }
 
 func (a *app) newFollower() *follower {
-	f := &follower{app: a, stopWatching: func() {}, log: a.logger()}
 	switch {
 	case a.quiet:
-		f.progress = silent{}
+		return a.follower(silent{})
 	case a.ErrTerminal && a.Env("TERM") != "dumb":
-		f.progress = newLive(a)
-	default:
-		f.progress = newPlain(a)
+		return a.follower(newLive(a))
 	}
-	a.shown = f.progress
-	return f
+	return a.follower(newPlain(a))
+}
+
+func (a *app) follower(p progress) *follower {
+	a.shown = p
+	return &follower{app: a, stopWatching: func() {}, log: a.logger(), progress: p}
 }
 
 // watch starts to show the run. Events up to past are processed but not shown.
@@ -287,6 +289,10 @@ func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 			return err
 		}
 	case f.events != nil:
+	case f.transcript != nil:
+		if err := f.transcript.result(o); err != nil {
+			return err
+		}
 	case o.Status == engine.StatusCompleted:
 		text := outputText(o.Output)
 		if f.OutTerminal {

@@ -76,10 +76,14 @@ func (a *app) runCmd() *cobra.Command {
 func (a *app) execCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:   "exec FILE|--workflow ID [INPUT]",
-		Short: "run a workflow document and also print its step context",
-		Long: "Does the same as run, and then prints the step context as indented JSON to standard\nerror, under " +
-			"a line \"--- Step Context ---\", even if the run failed.\n\n" + inputHelp + waitHelp,
-		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
+		Short: "run a workflow document and print what its agents say, and its step context",
+		Long: "Runs a workflow document like run, and prints on standard output what its agents say\nas it arrives: " +
+			"a line \"--- Agent: NAME ---\" for each agent, then its text. The texts of\nagents that run at the same " +
+			"time follow each other. The final output follows,\nunless it is the last text. With -q, only the final " +
+			"output is printed.\n\nIt then prints the step context as indented JSON on standard error, under a line\n" +
+			"\"--- Step Context ---\", even if the run failed.\n\n" + inputHelp + waitHelp,
+		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"\n" +
+			"  hocket exec translation.yaml -q \"The library opens on Sundays\" > output.txt",
 	}, &runFlags{context: true})
 }
 
@@ -321,8 +325,8 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	a.workTemporal(ctx, s)
-	fo := a.newFollower()
-	fo.service, fo.run, fo.json, fo.full, fo.context = s, req.RunID, fl.json, fl.full, fl.context
+	fo := a.followerOf(fl)
+	fo.service, fo.run = s, req.RunID
 	defer fo.close()
 	if err := a.start(ctx, s, req); err != nil {
 		if ctx.Err() != nil {
@@ -350,6 +354,19 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	return fo.follow(ctx)
+}
+
+// followerOf returns the follower of a run that is started with those flags.
+func (a *app) followerOf(fl *runFlags) *follower {
+	if !fl.context || fl.json || fl.events || a.quiet {
+		fo := a.newFollower()
+		fo.json, fo.full, fo.context = fl.json, fl.full, fl.context
+		return fo
+	}
+	t := newTranscript(a)
+	fo := a.follower(t)
+	fo.transcript, fo.context = t, true
+	return fo
 }
 
 // start starts a run; if the document needs something that is not allowed, it asks the person at

@@ -63,8 +63,8 @@ func (a *app) runRemote(c *cobra.Command, r *client.Remote, fl *runFlags, args [
 	if err != nil {
 		return inFile(err, args[0])
 	}
-	fo := a.newFollower()
-	fo.service, fo.run, fo.json, fo.full, fo.context = r, o.ID, fl.json, fl.full, fl.context
+	fo := a.followerOf(fl)
+	fo.service, fo.run = r, o.ID
 	fo.resumeRun = func(ctx context.Context) error { return r.TakeUp(ctx, o.ID) }
 	defer fo.close()
 	if !a.quiet {

@@ -30,7 +30,7 @@ var stepsRun = []rule{
 	{name: "S4-30 run and exec both run the workflow, or the agent root", outside: true, test: func(t *testing.T) {
 		for _, verb := range []string{"run", "exec"} {
 			f := newFake(t)
-			got := commandLine(t, f, steps("a b", pair), "", verb, "DOC", "Translate this.")
+			got := commandLine(t, f, steps("a b", pair), "", verb, "DOC", "Translate this.", "-q")
 			same(t, "status of "+verb, got.status, 0)
 			same(t, "output of "+verb, got.out, "b said\n")
 			same(t, "asked by "+verb, f.asked(), []string{"a", "b"})
@@ -58,10 +58,12 @@ var stepsRun = []rule{
 	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the tests
 	// of tool permissions cover this. No call is rejected silently just because nobody can be
 	// asked.
-	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true,
+	{name: "S4-31 exec prints what the agents say, and the step context beside it, also of a run that failed", outside: true,
 		test: func(t *testing.T) {
 			got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
 			same(t, "standard output", got.out, "b said\n")
+			same(t, "standard output with the agents", commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC",
+				"go").out, "--- Agent: a ---\na said\n\n--- Agent: b ---\nb said\n")
 			if !strings.HasSuffix(got.err, pairContext) {
 				t.Errorf("standard error is\n%s\nwant at its end\n%s", got.err, pairContext)
 			}
@@ -73,7 +75,7 @@ var stepsRun = []rule{
 			f := newFake(t).plays("b", fail(model.KindServer, "upstream is down"))
 			got = commandLine(t, f, steps("a b", pair), "", "exec", "DOC", "go")
 			same(t, "status of a failed run", got.status, 1)
-			same(t, "standard output of a failed run", got.out, "")
+			same(t, "standard output of a failed run", got.out, "--- Agent: a ---\na said\n")
 			_, context, _ := strings.Cut(got.err, "--- Step Context ---\n")
 			var steps map[string]json.RawMessage
 			if err := json.NewDecoder(strings.NewReader(context)).Decode(&steps); err != nil ||

@@ -420,7 +420,7 @@ var layers = []layer{
 		"internal/model", "internal/price", "internal/process",
 		"internal/project", "internal/schedule", "internal/scheduler", "internal/secret", "internal/server",
 		"internal/service", "internal/show", "internal/store", "internal/store/storecopy", "internal/telemetry",
-		"internal/telemetry/otlp",
+		"internal/telemetry/otlp", "internal/text",
 		"internal/tool/fetch/page", "internal/tracecontext", "internal/view", "examples", "workflow", "diag",
 	}, "the command line composes the program: it starts the server and calls the service or a client of a server; " +
 		"no SDK and no database"},
