@@ -344,7 +344,7 @@ type Access struct {
 //	mux.Handle("/ops/", http.StripPrefix("/ops", handler))
 //
 // Paths, queries and JSON are those of the HTTP API (docs/openapi.json) without /api/v1: GET /runs,
-// /runs/{id}, /runs/{id}/events (a stream with Accept: text/event-stream),
+// /runs/{id}, /runs/{id}/context, /runs/{id}/events (a stream with Accept: text/event-stream),
 // /runs/{id}/values/{digest}; POST /runs/{id}/resume and /runs/{id}/cancel. Requests that change a
 // run must be JSON with that Content-Type, and must not come from a page of another site. Streams
 // end when the engine is closed.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
@@ -146,7 +147,7 @@ func shownError(e *project.Error) error {
 		return nil
 	}
 	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), Limit: limitNames[e.Limit],
-		Max: amountOf(e.Limit, e.Max)}
+		Max: amountOf(e.Limit, e.Max), Problems: problems(e.Problems)}
 }
 
 // value returns the value that p points to, or the zero value for nil.
@@ -157,6 +158,32 @@ func value[T any](p *T) T {
 	}
 	return *p
 }
+
+// StepContext holds the outputs of the steps of a run as of one moment, as its later steps and
+// templates see them: [Engine.StepContext] returns it. It is immutable and safe for concurrent use.
+type StepContext struct{ snapshot json.RawMessage }
+
+// StepContext returns the step context of a run as of now, whether the run has ended or not. It
+// returns the errors of [Engine.Get].
+func (e *Engine) StepContext(ctx context.Context, run string) (*StepContext, error) {
+	_, w, err := e.service.RunDefinition(ctx, run)
+	if err != nil {
+		return nil, known(err)
+	}
+	folder := project.NewFolder(run, w)
+	if err := e.service.EachEvent(ctx, run, 0, func(ev engine.Event) error {
+		folder.Add(ev)
+		return nil
+	}); err != nil {
+		return nil, known(err)
+	}
+	return &StepContext{snapshot: folder.Context()}, nil
+}
+
+// Snapshot returns the step context as a JSON object with the steps by id, in the order of their
+// first executions: `output` and `agent` of an agent, `steps` and `order` of a parallel step. It is
+// what `hocket exec` prints. The caller owns the slice.
+func (c *StepContext) Snapshot() json.RawMessage { return slices.Clone(c.snapshot) }
 
 // Fork creates a new run that shares the history of another run up to the event at, such as a
 // [Step].Seq, and returns its ID. What was decided with that event is part of the history; what was

@@ -153,6 +153,19 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, status int, p view
 	return write(w, r, reader, status, o)
 }
 
+// context writes the step context.
+func (h *Handler) context(w http.ResponseWriter, r *http.Request, _ string) error {
+	reader, err := h.cfg.Service.View(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	steps, err := reader.Context(r.Context())
+	if err != nil {
+		return err
+	}
+	return write(w, r, reader, http.StatusOK, steps)
+}
+
 // paged maps paging errors to their status.
 func paged(err error) error {
 	if errors.Is(err, view.ErrCursor) {

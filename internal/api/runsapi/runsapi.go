@@ -79,6 +79,7 @@ func New(cfg Config) (*Handler, error) {
 	page := []string{"cursor", "limit"}
 	h.add("/runs", map[string]route{http.MethodGet: {ActionList, h.list, slices.Concat(page, filters)}})
 	h.add("/runs/{id}", map[string]route{http.MethodGet: {ActionShow, h.show, slices.Concat(page, []string{"steps"})}})
+	h.add("/runs/{id}/context", map[string]route{http.MethodGet: {ActionShow, h.context, nil}})
 	h.add("/runs/{id}/events",
 		map[string]route{http.MethodGet: {ActionShow, h.events, []string{"cursor", "limit", "short", "expand", "after",
 			"types", "mode", "view"}}})

@@ -158,6 +158,7 @@ func TestHandler_MatchesHTTPAPI(t *testing.T) {
 		"/runs?status=paused,running&format=steps&q=long&maxCost=5&createdBefore=2999-01-01T00:00:00Z",
 		"/runs?status=failed", "/runs/one", "/runs/one?limit=1", "/runs/two?steps=none", "/runs/one/events",
 		"/runs/one/events?limit=2", "/runs/one/events?cursor=2&expand=true",
+		"/runs/one/context",
 	} {
 		status, got := w.ask(http.MethodGet, "/ops"+path, "")
 		if status != http.StatusOK {
