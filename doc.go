@@ -72,6 +72,22 @@
 // [Engine.Run] runs it, and [Engine.Start] runs it without waiting. Its agents refer to tools and
 // models of the program by name. [Replies] answers model calls in tests.
 //
+// [Engine.StepContext] returns what the steps of a run read from each other.
+//
+// The document that describes steps has these names in Go:
+//
+//	Config, Config.Workflow                     Workflow, Engine.Load
+//	Step                                        none: steps exist only in documents
+//	StepContext, Snapshot                       StepContext, StepContext.Snapshot
+//	NewLocalExecutor                            Open
+//	Executor, Executor.Run                      Engine, Engine.Run, Engine.StepContext
+//	RunStream, events                           Engine.Watch
+//	SetCurrentAgent, runnerMu                   none: agents share nothing that would need a lock
+//	buildPriorContext                           none: the engine adds the block to each prompt
+//	Session, sess                               StartOptions.Input
+//	SQLiteSessionStore                          Config.DB
+//	AddMessage, UpdateMessage                   none: every message is an event of the journal
+//
 // # Tools, models, agents
 //
 // WithTool turns a Go function into a tool, with a schema derived from its arguments. Agents of

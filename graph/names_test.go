@@ -4,133 +4,145 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// exported adds to into the exported names of the package in a folder; those of fields and methods
-// are prefixed with their type's name and a dot.
-func exported(t *testing.T, dir, prefix string, into map[string]bool) {
+// goNames holds what packages declare, by the name of the package.
+type goNames map[string]*types.Package
+
+// source imports nothing: what a package declares is known without its imports.
+type source struct{}
+
+func (source) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
+
+// resolver reads the packages.
+func resolver(t *testing.T) goNames {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	out := goNames{}
+	for name, dir := range map[string]string{"graph": ".", "hocket": "..", "compat": "compat"} {
+		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				into[prefix+receiver(d)+d.Name.Name] = true
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					declared(s, prefix, into)
+		fset, files := token.NewFileSet(), []*ast.File(nil)
+		for _, p := range paths {
+			if strings.HasSuffix(p, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(fset, p, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		conf := types.Config{Importer: source{}, IgnoreFuncBodies: true, Error: func(error) {}}
+		out[name], _ = conf.Check(name, fset, files, nil) // everything imported is unknown
+	}
+	return out
+}
+
+// has reports whether a name exists in the package home, such as `New` or `Builder.Then`, or in the
+// package that it begins with, such as `hocket.RunOptions.ID`.
+func (n goNames) has(home, name string) bool {
+	parts := strings.Split(name, ".")
+	pkg := n[home]
+	if p := n[parts[0]]; p != nil {
+		pkg, parts = p, parts[1:]
+	}
+	if len(parts) == 0 || !ast.IsExported(parts[0]) {
+		return false
+	}
+	obj := pkg.Scope().Lookup(parts[0])
+	for _, part := range parts[1:] {
+		if obj == nil {
+			return false
+		}
+		obj, _, _ = types.LookupFieldOrMethod(obj.Type(), true, pkg, part)
+	}
+	return obj != nil && obj.Exported()
+}
+
+// TestDocs_NamesTable checks that the tables in the package documentation have every name of
+// 2-graph.md and 4-steps.md that Go has under another name, and that the Go names in them exist
+// (S2-76, S4-34).
+func TestDocs_NamesTable(t *testing.T) {
+	t.Parallel()
+	for file, tc := range map[string]struct{ home, after, names string }{
+		"doc.go":    {"graph", "# Names", graphNames},
+		"../doc.go": {"hocket", "The document that describes steps", stepsNames},
+	} {
+		names := resolver(t)
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, ok := strings.Cut(f.Doc.Text(), tc.after)
+		if !ok {
+			t.Fatalf("%s has no table of names", file)
+		}
+		table, _, _ = strings.Cut(table, "\n# ")
+		mapped := map[string]bool{}
+		for line := range strings.Lines(table) {
+			seed, inGo, ok := strings.Cut(strings.TrimRight(line, "\n"), "  ")
+			if !ok || !strings.HasPrefix(line, "\t") {
+				continue
+			}
+			for name := range strings.SplitSeq(strings.TrimSpace(seed), ", ") {
+				mapped[name] = true
+			}
+			if inGo = strings.TrimSpace(inGo); strings.HasPrefix(inGo, "none: ") {
+				continue // with the reason
+			}
+			for name := range strings.SplitSeq(inGo, ", ") {
+				if !names.has(tc.home, name) {
+					t.Errorf("%s: %s is said to be %s, which does not exist", file, seed, name)
 				}
 			}
 		}
-	}
-}
-
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	x := d.Recv.List[0].Type
-	if p, ok := x.(*ast.StarExpr); ok {
-		x = p.X
-	}
-	switch p := x.(type) {
-	case *ast.IndexExpr:
-		x = p.X
-	case *ast.IndexListExpr:
-		x = p.X
-	}
-	if id, ok := x.(*ast.Ident); ok {
-		return id.Name + "."
-	}
-	return "?."
-}
-
-func declared(s ast.Spec, prefix string, into map[string]bool) {
-	switch s := s.(type) {
-	case *ast.ValueSpec:
-		for _, n := range s.Names {
-			into[prefix+n.Name] = true
-		}
-	case *ast.TypeSpec:
-		into[prefix+s.Name.Name] = true
-		var members *ast.FieldList
-		switch x := s.Type.(type) {
-		case *ast.StructType:
-			members = x.Fields
-		case *ast.InterfaceType:
-			members = x.Methods
-		default:
-			return
-		}
-		for _, m := range members.List {
-			for _, n := range m.Names {
-				into[prefix+s.Name.Name+"."+n.Name] = true
+		for name := range strings.FieldsSeq(tc.names) {
+			if !mapped[name] {
+				t.Errorf("%s: the table does not say what %s is in Go", file, name)
 			}
 		}
 	}
 }
 
-// TestDocs_NamesTable checks that the table in the package documentation has every name of
-// 2-graph.md, and that the Go names in it exist (S2-76).
-func TestDocs_NamesTable(t *testing.T) {
+// TestDocs_NamesInRules checks that the Go names in the rules exist (S2-76).
+func TestDocs_NamesInRules(t *testing.T) {
 	t.Parallel()
-	names := map[string]bool{}
-	exported(t, ".", "", names)
-	exported(t, "..", "hocket.", names)
-	exported(t, "compat", "compat.", names)
-	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	names := resolver(t)
+	rules, err := os.ReadFile(filepath.Join("..", "docs", "spec", "graph.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, ok := strings.Cut(f.Doc.Text(), "# Names")
-	if !ok {
-		t.Fatal("the documentation has no table of names")
-	}
-	goName := regexp.MustCompile(`^(hocket\.|compat\.)?[A-Z]\w*(\.[A-Z]\w*)*$`)
-	mapped := map[string]bool{}
-	rows := 0
-	for line := range strings.Lines(table) {
-		seed, inGo, ok := strings.Cut(strings.TrimRight(line, "\n"), "  ")
-		if !ok || !strings.HasPrefix(line, "\t") {
-			continue
-		}
-		rows++
-		for name := range strings.SplitSeq(strings.TrimSpace(seed), ", ") {
-			mapped[name] = true
-		}
-		for name := range strings.SplitSeq(strings.TrimSpace(inGo), ", ") {
-			if goName.MatchString(name) && !names[name] {
-				t.Errorf("%s is said to be %s, which does not exist", seed, name)
-			}
+	found := regexp.MustCompile("`((?:graph|hocket|compat)\\.[A-Z][\\w.]*)").FindAllStringSubmatch(string(rules), -1)
+	for _, m := range found {
+		if !names.has("", m[1]) {
+			t.Errorf("the rules name %s, which does not exist", m[1])
 		}
 	}
-	if rows < 80 {
-		t.Errorf("the table has %d rows", rows)
-	}
-	for name := range strings.FieldsSeq(seedNames) {
-		if !mapped[name] {
-			t.Errorf("the table does not say what %s is in Go", name)
-		}
+	if len(found) < 20 {
+		t.Errorf("found %d names", len(found))
 	}
 }
 
-// seedNames holds the names that 2-graph.md defines for things that a user of the document calls,
+// stepsNames are the names of 4-steps.md for parts of its implementation.
+const stepsNames = `Config Config.Workflow Step StepContext Snapshot NewLocalExecutor Executor Executor.Run RunStream
+	events SetCurrentAgent runnerMu buildPriorContext sess SQLiteSessionStore AddMessage UpdateMessage`
+
+// graphNames holds the names that 2-graph.md defines for things that a user of the document calls,
 // implements or names.
-const seedNames = `
+const graphNames = `
 	graph<TState>() GraphBuilder start then if IfConfig else endif parallel ParallelConfig loop LoopConfig wait ` +
 	`subagent SubAgentConfig tool
 	ToolBuilderConfig catch end compile getNode getEdgesFrom getEdgesTo createNode createDecisionNode createWaitNode
@@ -153,4 +165,10 @@ const seedNames = `
 	`StateValidator fromGraphConfig
 	BACKGROUND_COMPACTION_THRESHOLD BUFFER_EXHAUSTION_THRESHOLD DEFAULT_RETRY_CONFIG DEFAULT_GRAPH_CONFIG ` +
 	`AGENT_NODE_RETRY_CONFIG
-	SchemaValidationError NodeExecutionError ErrorFeedback`
+	SchemaValidationError NodeExecutionError ErrorFeedback
+	zodError errorHandlerId nodes edges startNode endNodes config condition backoffMs backoffMultiplier fallbackState ` +
+	`nodeId getAll spawn spawnParallel
+	executionId initialState resumeFrom abortSignal maxSteps workflowName telemetry onProgress autoCheckpoint ` +
+	`clientProvider workflowResolver
+	subagentBridge subagentRegistry stateUpdate goto signals emit getNodeOutput onError isRecoveryNode inputSchema ` +
+	`outputSchema inherit type`
