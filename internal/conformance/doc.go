@@ -2,7 +2,7 @@
 // tests.
 //
 // Each rule of docs/spec (S0-1 to S0-60, S1-1 to S1-28, S2-0 to S2-79, S3-1 to S3-23, S4-1 to
-// S4-38) and each requirement (P…) that a document can show has a subtest whose name starts with
+// S4-39) and each requirement (P…) that a document can show has a subtest whose name starts with
 // its number. A test loads a document and runs it through package service, as the command line and
 // the API do, with a scripted model in place of a provider, and inspects only what is publicly
 // visible: the requests that the model received, the run object, the log, the step context, the

@@ -1,6 +1,8 @@
 package conformance_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -22,7 +24,53 @@ const nested = `
 - {id: last, type: agent, name: e}
 `
 
+// contextStep is a step of the step context.
+type contextStep struct {
+	Output, Agent string
+	Steps         map[string]contextStep
+	Order         []string
+}
+
+// twoForms returns the labels and outputs of the block of prior outputs, and the templates that read
+// the same outputs, for the step id of a context.
+func twoForms(s contextStep, path, template string) (block, templates []string) {
+	for _, id := range s.Order {
+		b, t := twoForms(s.Steps[id], path+"/"+id, template+".outputs."+id)
+		block, templates = append(block, b...), append(templates, t...)
+	}
+	if s.Output != "" {
+		block = append(block, path+" (agent: "+s.Agent+")", s.Output)
+		templates = append(templates, "{{ $steps."+template+".output }}")
+	}
+	return block, templates
+}
+
 var stepsPrompt = []rule{
+	{name: "S4-39 the block of prior outputs and the keyed map are two forms of one thing", test: func(t *testing.T) {
+		const order = "par_gen outer"
+		w := newWorld(t)
+		w.says("summarizer", "")
+		r := w.runs(instructed("a b c researcher summarizer", "read", blocks), "go")
+		r.is(engine.StatusCompleted)
+		var context map[string]contextStep
+		if err := json.Unmarshal([]byte(r.stepContext()), &context); err != nil {
+			t.Fatal(err)
+		}
+		var block, templates, texts []string
+		for id := range strings.FieldsSeq(order) {
+			b, t := twoForms(context[id], id, id)
+			block, templates = append(block, b...), append(templates, t...)
+		}
+		same(t, "the block", w.prompt("reader"), prior("go", block...))
+		for i := 1; i < len(block); i += 2 {
+			texts = append(texts, block[i])
+		}
+		same(t, "outputs", texts, []string{"a said", "b said", "c said", "researcher said"})
+		w = newWorld(t)
+		w.says("summarizer", "")
+		w.completes(instructed("a b c researcher summarizer", strings.Join(templates, " and "), blocks), "go")
+		same(t, "the templates", w.request("reader").System, strings.Join(texts, " and "))
+	}},
 	{name: "S4-3 a step's user message is the block of former outputs and the prompt", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.says("a", "first\nanswer").says("b", "second")
@@ -163,5 +211,5 @@ var stepsPrompt = []rule{
 func TestStepsPrompt(t *testing.T) { check(t, stepsPrompt) }
 
 func TestStepsPromptCovered(t *testing.T) {
-	covered(t, stepsPrompt, "S4-3", "S4-4", "S4-5", "S4-13", "S4-37")
+	covered(t, stepsPrompt, "S4-3", "S4-4", "S4-5", "S4-13", "S4-37", "S4-39")
 }
