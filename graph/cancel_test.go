@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -37,6 +38,12 @@ func TestCancel(t *testing.T) {
 	one := func(n graph.Node[state]) *graph.Builder[state] {
 		return graph.New[state]("t").Start(n).Then(note("z")).Node(nothing("rec", graph.NodeOptions{Recovery: true}))
 	}
+	asks := graph.NewNode("a", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			c.State.Log = append(c.State.Log, "a")
+			return graph.Result[state]{Update: &c.State, Signals: []graph.Signal{{Type: graph.SignalHumanInputRequired}}},
+				nil
+		})
 	for name, tc := range map[string]struct {
 		graph *graph.Builder[state]
 		do    func(*world) // after the cancellation
@@ -46,6 +53,7 @@ func TestCancel(t *testing.T) {
 	}{
 		"completes":      {one(note("a")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 1},
 		"goes elsewhere": {one(gotoNode("a", "rec")), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
+		"asks":           {one(asks), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 1},
 		"fails":          {one(failingNode("a", -1)), func(w *world) { w.goOn("a") }, "a", "!a func, cancelled", 0},
 		"error handler":  {one(failingNode("a", -1, skip)), func(w *world) { w.goOn("a") }, "a", ".a, cancelled", 0},
 		"catch": {one(failingNode("a", -1)).Catch(nothing("h")), func(w *world) { w.goOn("a") }, "a",

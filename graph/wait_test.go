@@ -218,3 +218,14 @@ func TestAsk(t *testing.T) {
 		})
 	}
 }
+
+// TestAsk_Twice checks that a node cannot ask two questions at once (S2-52).
+func TestAsk_Twice(t *testing.T) {
+	t.Parallel()
+	ask := graph.Signal{Type: graph.SignalHumanInputRequired, Message: "?"}
+	run(t, graph.New[state]("t").Start(graph.NewNode("q", graph.TypeTool,
+		func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{Signals: []graph.Signal{ask, ask}}, nil
+		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})), state{}).want("q",
+		"the signal human_input_required was raised twice; a node can ask one question")
+}

@@ -162,7 +162,8 @@ var seeds = []rule{
 			}
 			got := commandLine(t, f, testdata(t, "steps/sequential.yaml"), c.in, args...)
 			same(t, "status", got.status, 0)
-			same(t, "output", got.out, "publisher said\n")
+			same(t, "output", got.out, "--- Agent: generator ---\ngenerator said\n\n--- Agent: translator ---\n"+
+				"translator said\n\n--- Agent: publisher ---\npublisher said\n")
 			same(t, "prompt", f.prompt("generator"), c.prompt)
 		}
 	}},
