@@ -125,10 +125,21 @@ var stepsCondition = []rule{
 			same(t, "translations up to the limit", len(w.of("translator")), n)
 		}
 		w := newWorld(t)
+		long := "\n"
+		for i := range 14 {
+			long += fmt.Sprintf("- {id: s%d, type: agent, name: translator}\n", i)
+		}
+		w.acts = func(int) line { return say(denied) }
+		o := w.runs(steps("translator qa_agent", long+`- {id: qa, type: agent, name: qa_agent}
+- {type: condition, condition: "{{ $steps.qa.output.is_approved }}", false: s0}
+`), "go").is(engine.StatusFailed)
+		same(t, "error of a loop that needs more steps than a run has by default", o.Error.Message,
+			"workflow: max loop iterations exceeded (step: s0, limit: 100)")
+		w = newWorld(t)
 		for range 3 {
 			w.says("qa_agent", denied)
 		}
-		o := w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+
+		o = w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+
 			strings.ReplaceAll(laterStepCondition, "\n", "\n  ")), "go").is(engine.StatusFailed)
 		same(t, "error where the judge comes later", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: qa, limit: 3)")

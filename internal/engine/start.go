@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -205,13 +206,18 @@ func (r *Run) StartAgain(d *StepStarted, at time.Time) (again *StepStarted, err 
 	return again, nil
 }
 
-// maxSteps returns the maximum number of steps of the run.
+// maxSteps returns the maximum number of steps of the run. The default is raised where a loop needs
+// more, which ends by a limit of its own (S4-9).
 func (s *starter) maxSteps() int {
-	most := s.state.Limits.Steps()
-	if s.state.Limits.MaxSteps == nil {
-		most += workflow.DefaultItemSteps * int(s.graph.Started)
+	if s.state.Limits.MaxSteps != nil {
+		return *s.state.Limits.MaxSteps
 	}
-	return most
+	most := workflow.DefaultMaxSteps
+	if root := s.state.plan.root; root.Loops {
+		passes := min(s.state.Limits.LoopIterations(), math.MaxInt32/len(root.Nodes)-1) + 1 // the last one fails
+		most = max(most, passes*len(root.Nodes))
+	}
+	return most + workflow.DefaultItemSteps*int(s.graph.Started)
 }
 
 // recordCondition records the condition of a step that has started. It returns false if the step

@@ -27,7 +27,8 @@ type Flow struct {
 	// from node i by edges; Reach is nil without free joins.
 	Joins []int
 	Reach []Set
-	Funcs int // number of nodes that are Go functions
+	Funcs int  // number of nodes that are Go functions
+	Loops bool // there are loops that are counted
 	// Output is Workflow.Output, OutputSchema the schema that the output of a run must match; nil
 	// means none.
 	Output       *expr.Value
@@ -120,7 +121,7 @@ func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*F
 		f.Nodes[from].Ports[e.PortName()] = append(f.Nodes[from].Ports[e.PortName()], i)
 		f.Nodes[to].Inbound++
 		if e.Loop {
-			f.Nodes[to].Header = true
+			f.Nodes[to].Header, f.Loops = true, true
 		}
 	}
 	var inner []expr.Step
