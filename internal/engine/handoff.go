@@ -74,11 +74,11 @@ func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
 	if !ok {
 		return nil
 	}
-	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
-	if !(viewer{&s.state}).systemFits(target, scope) {
+	target, seen := s.graph.FlowOf(id).Agents[to], viewer{&s.state}.envOf(id)
+	if !seen.systemFits(target, seen) {
 		s.budget.endBySize(id)
 		return nil
 	}
 	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to,
-		System: viewer{&s.state}.expandSystem(target, scope)}
+		System: expandSystem(target, seen)}
 }

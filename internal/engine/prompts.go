@@ -22,11 +22,10 @@ const (
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
-	if a.SystemTemplate != nil && a.SystemTemplate.Size(viewEnv{viewer: s, scope: t.Scope},
-		prompt.MaxBytes) > prompt.MaxBytes {
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(s.envBefore(t), prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
-	d.System = s.expandSystem(a, t.Scope)
+	d.System = expandSystem(a, s.envBefore(t))
 	p := n.Agent.Prompt
 	b := s.graph.NewPrompt()
 	switch p.Mode {
@@ -55,6 +54,9 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		return nil
 	default:
 		if strings.TrimSpace(p.Text) == "" {
+			if given, _ := s.graph.OutputText(t.From); p.Default != "" && given.IsBlank() {
+				d.Input = expr.Quote(p.Default)
+			}
 			return nil
 		}
 		if n.Text != nil {
@@ -146,9 +148,9 @@ func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 
 // expandSystem returns the system prompt of an agent if its templates make it differ from the
 // definition's.
-func (s viewer) expandSystem(a *plan.Agent, scope int) string {
+func expandSystem(a *plan.Agent, seen viewEnv) string {
 	if a.SystemTemplate == nil {
 		return ""
 	}
-	return a.SystemTemplate.Expand(viewEnv{viewer: s, scope: scope})
+	return a.SystemTemplate.Expand(seen)
 }

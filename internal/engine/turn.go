@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -109,15 +110,16 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	}
 	f := s.frame(id, fr)
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
-	target := s.graph.FlowOf(id).Agents[sub.Agent]
-	if !(viewer{&s.state}).systemFits(target, s.graph.Step(id).Scope) {
+	target, seen := s.graph.FlowOf(id).Agents[sub.Agent], viewer{&s.state}.envOf(id)
+	seen.input = expr.Quote(input)
+	if !seen.systemFits(target, seen) {
 		s.budget.endBySize(id)
 		return
 	}
 	s.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent,
 		Input:  input,
-		System: viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
+		System: expandSystem(target, seen), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
 }
