@@ -137,7 +137,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := drawRows(rt, false).Normal()
-		rows.Workflow[3], rows.Workflow[6], rows.Workflow[7], rows.Workflow[8] = int64(1), int64(3), nil, `[{"id":"a"}]`
+		rows.Workflow[3], rows.Workflow[7], rows.Workflow[8], rows.Workflow[9] = int64(1), int64(3), nil, `[{"id":"a"}]`
 		id := rows.Workflow.ID()
 		for _, list := range [][]catalog.Row{rows.Nodes, rows.Edges} {
 			for _, r := range list {
