@@ -125,7 +125,7 @@ var stepsTemplate = []rule{
     condition: "{{ $steps.pre.output == 'a said' }}"
     true: [{id: first, type: agent, name: c}, {type: agent, name: c}, {id: second, type: agent, name: reader}]
 `), "go")
-		same(t, "instruction", w.request("reader").System, "[a said][c said][][][]")
+		same(t, "instruction", w.request("reader").System, `[a said][c said][][][["first","c"]]`)
 		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said",
 			"c (agent: c)", "c said"))
 	}},

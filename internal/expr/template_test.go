@@ -196,7 +196,7 @@ func TestMatchNumbers(t *testing.T) {
 		{OpGreater, "9", `"10"`, "true"}, {OpGreater, "9", `9`, "false"},
 		{OpGreaterOrEqual, " 9 ", `"9"`, "true"}, {OpGreaterOrEqual, "9", `8`, "false"},
 		{OpGreater, "9", `"ten"`, `greater compares numbers, and the previous output "ten" is not one`},
-		{OpGreater, "9", `null`, `greater compares numbers, and the previous output "null" is not one`},
+		{OpGreater, "9", `null`, `greater compares numbers, and the previous output "" is not one`},
 		{OpGreater, "9", `"NaN"`, `greater compares numbers, and the previous output "NaN" is not one`},
 		{OpGreater, "9", `"0x10"`, `greater compares numbers, and the previous output "0x10" is not one`},
 		{OpLess, "", `1`, `less compares numbers, and its value "" is not one`},

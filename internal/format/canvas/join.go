@@ -63,7 +63,7 @@ func (r *reader) joins() {
 		case n.joins && in[n.id] < 2 && !r.severalBefore(n, meets):
 			at := n.at.Get("data").Entry(keyJoin)
 			r.diags.Warnf(at.KeySpan, at.Value.Path(), codeNoEffect,
-				"join has no effect: only one path leads to %q", n.id)
+				"join has no effect: fewer than two paths lead to %q", n.id)
 			n.joins = false
 		case n.joins:
 			n.joinID = n.id + joinSuffix
