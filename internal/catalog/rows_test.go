@@ -32,7 +32,7 @@ func parse(t interface {
 func TestFromDocument(t *testing.T) {
 	t.Parallel()
 	want := catalog.Rows{
-		Workflow: catalog.Row{"w", "7", "d", int64(1), "n", "h", int64(20), int64(5000), `[{"id":"a"}]`},
+		Workflow: catalog.Row{"w", "7", "d", int64(1), "n", nil, "h", int64(20), int64(5000), `[{"id":"a"}]`},
 		Nodes:    []catalog.Row{{"n", "w", "AGENT", "N", "a", nil}, {"h", "w", "HUMAN", nil, nil, "Well?"}},
 		Edges:    []catalog.Row{{"1", "w", "n", nil, "CONDITIONAL", "END"}, {nil, "w", "n", "h", "ALWAYS", nil}},
 	}
@@ -66,7 +66,7 @@ edges:
 func drawRow(t *rapid.T, columns []catalog.Column, anything bool) catalog.Row {
 	r := make(catalog.Row, len(columns))
 	for i := range r {
-		if i < 2 && strings.HasSuffix(columns[i].Name, "id") {
+		if i < 2 && strings.HasSuffix(strings.ToLower(columns[i].Name), "id") {
 			r[i] = rapid.String().Draw(t, columns[i].Name)
 			continue
 		}
@@ -161,7 +161,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	rows := catalog.Rows{
-		Workflow: catalog.Row{"w", nil, nil, nil, "n", nil, nil, nil, nil},
+		Workflow: catalog.Row{"w", nil, nil, nil, "n", nil, nil, nil, nil, nil},
 		Nodes:    []catalog.Row{{"n", "w", "AGENT", nil, "a", nil}},
 		Edges:    []catalog.Row{{"e", "w", "n", nil, "ALWAYS", nil}, {nil, "w", "n", nil, "ALWAYS", nil}},
 	}

@@ -17,7 +17,7 @@ import (
 func routes(id, text string, nodes ...string) catalog.Put {
 	p := doc(id, text)
 	p.Format = catalog.FormatRoutes
-	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", nil, int64(15), nil,
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", "tool", nil, int64(15), nil,
 		`[{"id":"a"}]`}}
 	if len(nodes) == 0 {
 		nodes = []string{"n1", "n2"}

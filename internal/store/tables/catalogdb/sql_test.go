@@ -54,7 +54,7 @@ func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.
 func chat(text string, nodes ...string) catalog.Put {
 	p := catalog.Put{ID: "chat", Format: catalog.FormatRoutes, File: "chat.json", Text: []byte(text),
 		At: time.Unix(1, 0)}
-	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil}}
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil, nil}}
 	for _, n := range nodes {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{n, "chat", "AGENT", n, "a", nil})
 		p.Rows.Edges = append(p.Rows.Edges, catalog.Row{"to " + n, "chat", nodes[0], n, "CONDITIONAL", n})
