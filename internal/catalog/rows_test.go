@@ -168,12 +168,12 @@ func TestLocate(t *testing.T) {
 	text, lines := rows.Document()
 	root, _ := source.Parse(lines.File(), text)
 	for path, want := range map[string]*source.Node{
-		"agent_workflows/w.entrypoint_node_id":   root.Get("entrypointNodeId"),
-		"agent_workflows/w":                      root,
-		"agent_workflow_nodes/n.agent_id":        root.Get("nodes").Items[0].Get("agentId"),
-		"agent_workflow_nodes/n":                 root.Get("nodes").Items[0],
-		"agent_workflow_edges/e.condition_type":  root.Get("edges").Items[0].Get("conditionType"),
-		"agent_workflow_edges/#2.target_node_id": root.Get("edges").Items[1].Get("targetNodeId"),
+		"agent_workflows/w.entrypointNodeId":   root.Get("entrypointNodeId"),
+		"agent_workflows/w":                    root,
+		"agent_workflow_nodes/n.agentId":       root.Get("nodes").Items[0].Get("agentId"),
+		"agent_workflow_nodes/n":               root.Get("nodes").Items[0],
+		"agent_workflow_edges/e.conditionType": root.Get("edges").Items[0].Get("conditionType"),
+		"agent_workflow_edges/#2.targetNodeId": root.Get("edges").Items[1].Get("targetNodeId"),
 	} {
 		list := diag.List{{Span: want.Span, Path: want.Path(), Related: []diag.Related{{Span: want.Span}}}}
 		got := lines.Locate(list)[0]
