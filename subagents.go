@@ -188,7 +188,7 @@ func (b *bridge) start(ctx context.Context, run string, o agentTask, above *work
 		return fmt.Errorf("agent %q not found", o.AgentName)
 	}
 	if o.SystemPrompt != "" {
-		a.System, a.Template = o.SystemPrompt, false
+		a.System, a.Template, a.Tokens = o.SystemPrompt, false, false
 	}
 	if o.Model != "" {
 		a.Model = o.Model

@@ -25,9 +25,12 @@ type Agent struct {
 	Compaction *Compaction `json:"compaction,omitempty"`
 	// System is the system prompt. If Template is set, each `{{ $steps… }}` in it is replaced;
 	// otherwise it is sent as written.
-	System   string      `json:"system,omitempty"`
-	Template bool        `json:"template,omitempty"`
-	Params   ModelParams `json:"params,omitzero"`
+	System   string `json:"system,omitempty"`
+	Template bool   `json:"template,omitempty"`
+	// Tokens replaces the tokens of [PromptTemplate] in System as well. For a sub-agent the input is
+	// what it is called with.
+	Tokens bool        `json:"tokens,omitempty"`
+	Params ModelParams `json:"params,omitzero"`
 	// Tools are names of tools that the agent may use in addition to its toolsets; `*` means every
 	// tool of the operator's tools file.
 	Tools []string `json:"tools,omitempty"`

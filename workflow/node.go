@@ -3,6 +3,7 @@ package workflow
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 )
 
 // Node is one node. Exactly the field of its kind is set; start, end and exec nodes have none.
@@ -101,6 +102,8 @@ type Prompt struct {
 	Mode PromptMode `json:"mode"`
 	// Text is interpreted according to Mode.
 	Text string `json:"text,omitempty"`
+	// Default is sent instead of a blank input if Text is blank, in the mode PromptTemplate.
+	Default string `json:"default,omitempty"`
 	// Expressions makes Text an interpolation, instead of text with tokens only, in the modes
 	// PromptTemplate and PromptTurns. A reference without a value fails the step.
 	Expressions bool `json:"expressions,omitempty"`
@@ -126,10 +129,12 @@ const (
 )
 
 // Routing lets an agent name its successor: with an injected tool, or with a JSON reply with a
-// string `next`.
+// string `next`. A name that is none of the values counts as the one that [Named] finds.
 type Routing struct {
 	// Tool is the name of the injected tool; empty means that no tool is offered.
 	Tool string `json:"tool,omitempty"`
+	// ToolOnly means that a JSON reply names no successor: it is text like any other.
+	ToolOnly bool `json:"toolOnly,omitempty"`
 	// Values are the values that the agent may choose from, in order. A value fires its port,
 	// [NextPort].
 	Values []string `json:"values,omitempty"`
@@ -138,6 +143,25 @@ type Routing struct {
 	Calls []string `json:"calls,omitempty"`
 	// Else is fired if no value matches; it is empty if the node has no such edge.
 	Else string `json:"else,omitempty"`
+}
+
+// Named returns the value that a name means: itself, or else the only value that it equals regardless of
+// case and of white space around it. END is only found by itself. Without such a value it returns the
+// name.
+func Named(name string, values ...string) string {
+	found := ""
+	for _, v := range values {
+		switch {
+		case v == name:
+			return name
+		case v == "END" || !strings.EqualFold(v, strings.TrimSpace(name)) || v == found:
+		case found != "":
+			return name
+		default:
+			found = v
+		}
+	}
+	return cmp.Or(found, name)
 }
 
 // NextPort returns the port that a value chosen by an agent or a person fires; no value can clash

@@ -11,7 +11,7 @@ func (p *printer) agent(a *Agent) {
 	p.line("agent", ident(a.ID), key("name", a.Name), key("model", a.Model), key("description", a.Description))
 	p.in(func() {
 		if a.System != "" || a.Template {
-			p.line("system", quote(a.System), flag("template", a.Template))
+			p.line("system", quote(a.System), flag("template", a.Template), flag("tokens", a.Tokens))
 		}
 		m := a.Params
 		p.facts([]string{"params", pointer("temperature", m.Temperature), pointer("topP", m.TopP),
@@ -68,9 +68,9 @@ func (p *printer) node(n *Node) {
 		if v := n.Agent; v != nil {
 			p.line("agent", ident(v.Agent))
 			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text),
-				flag("expressions", v.Prompt.Expressions))
+				key("default", v.Prompt.Default), flag("expressions", v.Prompt.Expressions))
 			if r := v.Routing; r != nil {
-				p.line("routing", key("tool", r.Tool), list("values", r.Values), list("calls", r.Calls),
+				p.line("routing", key("tool", r.Tool), flag("toolOnly", r.ToolOnly), list("values", r.Values), list("calls", r.Calls),
 					key("else", r.Else))
 			}
 		}

@@ -123,7 +123,8 @@ func (e Edge) PortName() string {
 
 // Condition is a yes-or-no question. Language determines how it is evaluated:
 //
-//   - LangMatch: Op (`equal`, `contains`) with Text as operand against the step's input;
+//   - LangMatch: Op (`equal`, `contains`, or an operator for numbers such as `less_or_equal`) with
+//     Text as operand against the step's input;
 //   - LangExpr: Text is an expression over step outputs;
 //   - LangFunc: Func names a Go function of the program.
 type Condition struct {

@@ -17,7 +17,7 @@ import (
 func AgentColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
-		{"system_prompt", "systemPrompt", text, false}, {"model", "model", text, false}, {"tools", "tools", raw, false},
+		{"systemPrompt", "system_prompt", text, false}, {"model", "model", text, false}, {"tools", "tools", raw, false},
 		{"definition", "definition", members, false},
 	}
 }
@@ -177,7 +177,7 @@ func AgentOf(item json.RawMessage) (Row, error) {
 	r := make(Row, len(columns))
 	var rest [][]byte
 	for _, m := range list {
-		i := slices.IndexFunc(columns[:definitionColumn], func(c Column) bool { return c.Key == m.key })
+		i := slices.IndexFunc(columns[:definitionColumn], func(c Column) bool { return c.Name == m.key })
 		switch {
 		case i < 0:
 			rest = append(rest, slices.Concat(encode(m.key), []byte(":"), m.value))

@@ -98,7 +98,7 @@ func TestLocateAgents(t *testing.T) {
 	for _, d := range catalog.LocateAgents(rows, in) {
 		got = append(got, d.Span.File)
 	}
-	if diff := cmp.Diff([]string{"agents/b.definition", "agents/a.system_prompt", "agents/b", "agents/b.definition",
+	if diff := cmp.Diff([]string{"agents/b.definition", "agents/a.systemPrompt", "agents/b", "agents/b.definition",
 		"other"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

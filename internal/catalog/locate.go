@@ -62,7 +62,7 @@ func (l Lines) locate(s diag.Span, path string) diag.Span {
 func at(row string, columns []Column, path string) diag.Span {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	for _, c := range columns {
-		if c.Key == key {
+		if c.Name == key {
 			return diag.Span{File: row + "." + c.Name}
 		}
 	}

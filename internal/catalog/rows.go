@@ -50,11 +50,13 @@ const (
 	members      // a JSON object whose members appear next to the other columns
 )
 
-// Column is a column of a table and its key in documents (S3-1).
+// Column is a column of a table, named as its key in documents; they may also spell the key in
+// snake_case (S3-1).
 type Column struct {
-	Name, Key string
-	kind      kind
-	keepNull  bool // NULL is written as null: the key must be present
+	Name     string
+	snake    string
+	kind     kind
+	keepNull bool // NULL is written as null: the key must be present
 }
 
 // IsNumber reports whether the column holds integers; other columns hold text.
@@ -64,9 +66,9 @@ func (c Column) IsNumber() bool { return c.kind == number || c.kind == flag }
 func WorkflowColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
-		{"is_conversational", "isConversational", flag, false}, {"entrypoint_node_id", "entrypointNodeId", text, true},
-		{"human_handoff", "humanHandoff", text, false}, {"max_steps", "maxSteps", number, false},
-		{"timeout_ms", "timeoutMs", number, false},
+		{"isConversational", "is_conversational", flag, false}, {"entrypointNodeId", "entrypoint_node_id", text, true},
+		{"routing", "routing", text, false}, {"humanHandoff", "human_handoff", text, false},
+		{"maxSteps", "max_steps", number, false}, {"timeoutMs", "timeout_ms", number, false},
 		{"agents", "agents", raw, false},
 	}
 }
@@ -74,22 +76,22 @@ func WorkflowColumns() []Column {
 // NodeColumns returns the columns of agent_workflow_nodes.
 func NodeColumns() []Column {
 	return []Column{
-		{"id", "id", text, true}, {"workflow_id", "workflowId", text, true}, {"node_type", "nodeType", text, true},
-		{"node_name", "nodeName", text, false}, {"agent_id", "agentId", text, true}, {"prompt", "prompt", text, false},
+		{"id", "id", text, true}, {"workflowId", "workflow_id", text, true}, {"nodeType", "node_type", text, true},
+		{"nodeName", "node_name", text, false}, {"agentId", "agent_id", text, true}, {"prompt", "prompt", text, false},
 	}
 }
 
 // EdgeColumns returns the columns of agent_workflow_edges.
 func EdgeColumns() []Column {
 	return []Column{
-		{"id", "id", text, false}, {"workflow_id", "workflowId", text, true},
-		{"source_node_id", "sourceNodeId", text, true},
-		{"target_node_id", "targetNodeId", text, true}, {"condition_type", "conditionType", text, true},
-		{"condition_value", "conditionValue", text, true},
+		{"id", "id", text, false}, {"workflowId", "workflow_id", text, true},
+		{"sourceNodeId", "source_node_id", text, true},
+		{"targetNodeId", "target_node_id", text, true}, {"conditionType", "condition_type", text, true},
+		{"conditionValue", "condition_value", text, true},
 	}
 }
 
-// ownerColumn is the position of workflow_id in nodes and edges.
+// ownerColumn is the position of workflowId in nodes and edges.
 const ownerColumn = 1
 
 // FromDocument returns the rows of a routes document that was read without errors, with id as the
@@ -137,7 +139,7 @@ func find(key, snake string, maps ...*source.Node) *source.Node {
 func columnsOf(columns []Column, maps ...*source.Node) Row {
 	r := make(Row, len(columns))
 	for i, c := range columns {
-		n := find(c.Key, c.Name, maps...)
+		n := find(c.Name, c.snake, maps...)
 		switch {
 		case n.IsNull():
 		case c.kind == raw:
@@ -227,7 +229,7 @@ func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 			}
 		}
 		b.WriteString(indent)
-		b.Write(encode(c.Key))
+		b.Write(encode(c.Name))
 		b.WriteString(": ")
 		b.Write(value(c, v))
 		b.WriteString(end)

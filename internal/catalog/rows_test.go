@@ -32,7 +32,7 @@ func parse(t interface {
 func TestFromDocument(t *testing.T) {
 	t.Parallel()
 	want := catalog.Rows{
-		Workflow: catalog.Row{"w", "7", "d", int64(1), "n", "h", int64(20), int64(5000), `[{"id":"a"}]`},
+		Workflow: catalog.Row{"w", "7", "d", int64(1), "n", nil, "h", int64(20), int64(5000), `[{"id":"a"}]`},
 		Nodes:    []catalog.Row{{"n", "w", "AGENT", "N", "a", nil}, {"h", "w", "HUMAN", nil, nil, "Well?"}},
 		Edges:    []catalog.Row{{"1", "w", "n", nil, "CONDITIONAL", "END"}, {nil, "w", "n", "h", "ALWAYS", nil}},
 	}
@@ -66,7 +66,7 @@ edges:
 func drawRow(t *rapid.T, columns []catalog.Column, anything bool) catalog.Row {
 	r := make(catalog.Row, len(columns))
 	for i := range r {
-		if i < 2 && strings.HasSuffix(columns[i].Name, "id") {
+		if i < 2 && strings.HasSuffix(strings.ToLower(columns[i].Name), "id") {
 			r[i] = rapid.String().Draw(t, columns[i].Name)
 			continue
 		}
@@ -137,7 +137,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := drawRows(rt, false).Normal()
-		rows.Workflow[3], rows.Workflow[6], rows.Workflow[7], rows.Workflow[8] = int64(1), int64(3), nil, `[{"id":"a"}]`
+		rows.Workflow[3], rows.Workflow[7], rows.Workflow[8], rows.Workflow[9] = int64(1), int64(3), nil, `[{"id":"a"}]`
 		id := rows.Workflow.ID()
 		for _, list := range [][]catalog.Row{rows.Nodes, rows.Edges} {
 			for _, r := range list {
@@ -161,19 +161,19 @@ func TestDocumentRoundTrip(t *testing.T) {
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	rows := catalog.Rows{
-		Workflow: catalog.Row{"w", nil, nil, nil, "n", nil, nil, nil, nil},
+		Workflow: catalog.Row{"w", nil, nil, nil, "n", nil, nil, nil, nil, nil},
 		Nodes:    []catalog.Row{{"n", "w", "AGENT", nil, "a", nil}},
 		Edges:    []catalog.Row{{"e", "w", "n", nil, "ALWAYS", nil}, {nil, "w", "n", nil, "ALWAYS", nil}},
 	}
 	text, lines := rows.Document()
 	root, _ := source.Parse(lines.File(), text)
 	for path, want := range map[string]*source.Node{
-		"agent_workflows/w.entrypoint_node_id":   root.Get("entrypointNodeId"),
-		"agent_workflows/w":                      root,
-		"agent_workflow_nodes/n.agent_id":        root.Get("nodes").Items[0].Get("agentId"),
-		"agent_workflow_nodes/n":                 root.Get("nodes").Items[0],
-		"agent_workflow_edges/e.condition_type":  root.Get("edges").Items[0].Get("conditionType"),
-		"agent_workflow_edges/#2.target_node_id": root.Get("edges").Items[1].Get("targetNodeId"),
+		"agent_workflows/w.entrypointNodeId":   root.Get("entrypointNodeId"),
+		"agent_workflows/w":                    root,
+		"agent_workflow_nodes/n.agentId":       root.Get("nodes").Items[0].Get("agentId"),
+		"agent_workflow_nodes/n":               root.Get("nodes").Items[0],
+		"agent_workflow_edges/e.conditionType": root.Get("edges").Items[0].Get("conditionType"),
+		"agent_workflow_edges/#2.targetNodeId": root.Get("edges").Items[1].Get("targetNodeId"),
 	} {
 		list := diag.List{{Span: want.Span, Path: want.Path(), Related: []diag.Related{{Span: want.Span}}}}
 		got := lines.Locate(list)[0]

@@ -86,6 +86,9 @@ func (a *app) showTrail(entries []project.TrailEntry) {
 		}
 		fmt.Fprintf(a.Out, "%s\n", a.outColor.bold(fmt.Sprintf("%d  %s", e.Order, title))+a.outColor.dim(trailRest(e)))
 		block(a.Out, "in", outputText(e.Input))
+		if e.Prompt != nil {
+			block(a.Out, "sent", outputText(e.Prompt))
+		}
 		for _, c := range e.ToolCalls {
 			said := "→ " + brief(outputText(c.Result), maxToolResult)
 			if c.Error != nil {
@@ -178,6 +181,9 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	}
 	if o.Workflow.Version != nil {
 		fmt.Fprintf(t, "version\t%d\n", *o.Workflow.Version)
+	}
+	if len(o.Labels) > 0 {
+		fmt.Fprintf(t, "labels\t%s\n", labelsText(o.Labels))
 	}
 	if input := clean(outputText(o.Input)); input != "" {
 		fmt.Fprintf(t, "input\t%s\n", short(input, 100))

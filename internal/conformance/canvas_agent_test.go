@@ -13,14 +13,14 @@ import (
 
 var canvasAgent = []rule{
 	{name: "S0-10 an agent's fields and their defaults", test: func(t *testing.T) {
-		w := newWorld(t, func(c *service.Config) { c.Env = env(map[string]string{"OPENAI_API_KEY": "test"}) })
+		w := newWorld(t)
 		w.completes(canvas("s -> a -> b", start(), node("a", "agent", `{}`),
 			node("b", "agent", `{"agentName":"Writer","systemPrompt":"Be brief.",
 			"userPrompt":"Write.","model":"openai/gpt-5-nano","reasoningEffort":"high","tools":{"web_search":true,`+
 				`"subagents":false}}`)), "go")
 		a, b := w.request("Agent"), w.request("Writer")
 		same(t, "default system prompt", a.System, "You are a helpful assistant.")
-		same(t, "default model", a.Model, "gpt-5")
+		same(t, "default model, which is the operator's", a.Model, "fake")
 		same(t, "default reasoning effort", a.Params.ReasoningEffort, "low")
 		same(t, "default tools", tools(a), []string{})
 		same(t, "system prompt", b.System, "Be brief.")
@@ -29,16 +29,28 @@ var canvasAgent = []rule{
 		same(t, "reasoning effort", b.Params.ReasoningEffort, "high")
 		same(t, "tools", tools(b), []string{"web_search"})
 	}},
-	{name: "S0-11 PREVIOUS_OUTPUT is replaced everywhere in a user prompt and nowhere else", test: func(t *testing.T) {
+	{name: "S0-11 PREVIOUS_OUTPUT is replaced everywhere in both prompts", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.completes(canvas("s -> a -> b",
 			start(),
 			agent("a", `"userPrompt":"{{PREVIOUS_OUTPUT}} and {{PREVIOUS_OUTPUT}}; {{ PREVIOUS_OUTPUT }} `+
 				`{{previous_output}} {PREVIOUS_OUTPUT}"`),
-			agent("b", `"systemPrompt":"Keep {{PREVIOUS_OUTPUT}}"`, `"userPrompt":"<{{PREVIOUS_OUTPUT}}>"`)), "in")
+			agent("b", `"systemPrompt":"Keep {{PREVIOUS_OUTPUT}} {{ PREVIOUS_OUTPUT }}{{APPROVAL_NOTE}}"`,
+				`"userPrompt":"<{{PREVIOUS_OUTPUT}}>"`)), "in")
 		same(t, "prompt of a", w.prompt("a"), "in and in; {{ PREVIOUS_OUTPUT }} {{previous_output}} {PREVIOUS_OUTPUT}")
 		same(t, "prompt of b", w.prompt("b"), "<a said>")
-		same(t, "system prompt of b", w.request("b").System, "Keep {{PREVIOUS_OUTPUT}}")
+		same(t, "system prompt of b", w.request("b").System, "Keep a said {{ PREVIOUS_OUTPUT }}")
+		w = newWorld(t)
+		w.says("a", "{{PREVIOUS_OUTPUT}} {{ $input }} $&")
+		w.completes(withKeys(`"inputs":{}`, canvas("s -> a -> b", start(), agent("a"),
+			agent("b", `"systemPrompt":"{{ $steps.a.output }}|{{PREVIOUS_OUTPUT}}"`))), "in")
+		same(t, "references and tokens, in one pass", w.request("b").System,
+			"{{PREVIOUS_OUTPUT}} {{ $input }} $&|{{PREVIOUS_OUTPUT}} {{ $input }} $&")
+		w = newWorld(t)
+		w.plays("p", ask("k", "look it up"), say("done"))
+		w.completes(canvas("s -> p:subagent -> k", start(), agent("p", `"tools":{"subagents":true}`),
+			agent("k", `"systemPrompt":"Do: {{PREVIOUS_OUTPUT}}"`)), "in")
+		same(t, "of a sub-agent", w.request("k").System, "Do: look it up")
 		w = newWorld(t)
 		w.completes(canvas("s -> a", node("s", "start", `{"initialInput":{"n":1,"t":"é"}}`),
 			agent("a", `"userPrompt":"read {{PREVIOUS_OUTPUT}}"`)), "")
@@ -126,14 +138,19 @@ var canvasAgent = []rule{
 	}},
 	{name: "S0-17 a missing model is found before the run", test: func(t *testing.T) {
 		w := newWorld(t, func(c *service.Config) { c.Env = env(nil) })
-		wf, _ := load(t, canvas("s -> ok; ok:approve -> a", start(), approval("ok"), agent("a")))
-		_, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go"})
-		if service.CodeOf(err) != service.CodeInvalid {
-			t.Fatalf("start without a key: %v, want a refusal", err)
-		}
-		for _, part := range []string{"openai", "OPENAI_API_KEY", "--replies", "--model", "OPENAI_BASE_URL"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("the error does not name %s: %v", part, err)
+		for model, parts := range map[string][]string{
+			`"model":"gpt-5.6-sol"`: {"openai", "OPENAI_API_KEY", "--replies", "--model", "OPENAI_BASE_URL"},
+			`"model":""`:            {"no model is configured", "--replies", "--model", "HOCKET_MODEL", "OPENAI_BASE_URL"},
+		} {
+			wf, _ := load(t, canvas("s -> ok; ok:approve -> a", start(), approval("ok"), agent("a", model)))
+			_, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go"})
+			if service.CodeOf(err) != service.CodeInvalid {
+				t.Fatalf("start without a key: %v, want a refusal", err)
+			}
+			for _, part := range parts {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not name %s: %v", part, err)
+				}
 			}
 		}
 		w.noRuns()

@@ -132,6 +132,78 @@ var canvasExtensions = []rule{
 			}
 		}
 	}},
+	{name: "X-130 a policy of a node whose type has none is an error", test: func(t *testing.T) {
+		for doc, want := range map[string]string{
+			canvas("s -> ok; ok:approve -> n", start(), node("ok", "approval", `{"prompt":"?","if":"{{ $input == 'x' }}"}`),
+				setNode("n", `{"values":{}}`)): `node "ok": an approval node has no if`,
+			canvas("s -> a", start(), agent("a", `"retry":{"max_attempts":2}`)):     `node "a": an agent node has no retry`,
+			canvas("s -> q", start(), node("q", "if", `{"on_error":"continue"}`)):   `node "q": an if node has no on_error`,
+			canvas("s -> n", start(), setNode("n", `{"values":{},"timeout":"5s"}`)): `node "n": a set node has no timeout`,
+			ofTurns("", `{"id":"x","type":"approval","config":{"prompt":"?","if":"$input == 'x'"}}`, ""): `node "x": an ` +
+				`approval node has no if`,
+		} {
+			if got := refused(t, doc); len(got) != 1 || got[0] != want {
+				t.Errorf("%s: %q, want %q", doc, got, want)
+			}
+		}
+	}},
+	{name: "X-137 conditions compare numbers, or are expressions", test: func(t *testing.T) {
+		for _, c := range []struct{ input, condition, want string }{
+			{"10", "greater 9", "c0"}, {"9", "greater 10", "no"}, {" 9.5 ", "greater_or_equal 9.5", "c0"},
+			{"-1", "less 0", "c0"}, {"1e3", "less_or_equal 999", "no"},
+		} {
+			same(t, c.input+" "+c.condition, chosen(t, c.input, gate("q", c.condition)), []string{c.want})
+		}
+		fails(t, canvas("s -> q", start(), gate("q", "greater 1")), engine.CodeCondition,
+			`greater compares numbers, and the previous output "go" is not one`)
+		doc := func(condition string) string {
+			return canvas("s -> n -> q; q:condition-0 -> big; q:false -> small", append(agents("big small"), start(),
+				setNode("n", `{"values":{"total":120,"what":"lamp"}}`),
+				node("q", "if", `{"conditions":[`+condition+`]}`))...)
+		}
+		for condition, want := range map[string]string{
+			`{"if":"$steps.n.output.total > 100"}`:                                     "big",
+			`{"if":"{{ $steps.n.output.total > 200 }}"}`:                               "small",
+			`{"if":"$steps.n.output.what == 'lamp' && $input == 'go'"}`:                "big",
+			`{"operator":"contains","value":"no"},{"if":"$steps.n.output.total > 10"}`: "",
+		} {
+			w, _ := withTools(t)
+			w.completes(doc(condition), "go")
+			same(t, condition, strings.Join(w.asked(), " "), want)
+		}
+		w, _ := withTools(t)
+		r := w.runs(doc(`{"if":"$steps.n.output.total > 100"}`), "go")
+		same(t, "log", r.logOf("q logic_check"),
+			[]string{"q logic_check Condition 1 ($steps.n.output.total > 100) evaluated as true"})
+		for condition, want := range map[string]string{
+			`{"if":"$steps.x.output > 1"}`:                  `node "q": step "x" not found`,
+			`{"if":"$steps.n.output >"}`:                    `node "q": `,
+			`{"if":" "}`:                                    `node "q": the condition is empty`,
+			`{"if":["$input"]}`:                             `node "q": if must be a condition, found a list`,
+			`{"if":"$steps.n.output.ok","value":"x"}`:       "a condition has if or value, not both",
+			`{"if":"$steps.n.output.ok","operator":"less"}`: "a condition has if or operator, not both",
+			`{"operator":"less","value":"ten"}`:             `less compares numbers, and "ten" is not one`,
+			`{"operator":"less"}`:                           `less compares numbers, and "" is not one`,
+		} {
+			if got := refused(t, doc(condition)); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+				t.Errorf("%s: %q, want %q", condition, got, want)
+			}
+		}
+		steps := `{"if":"$steps.n.output.total > 100"}`
+		there, _ := load(t, doc(steps))
+		out, err := format.Convert(there, "steps")
+		if err != nil || len(out.Meaning()) > 0 {
+			t.Fatalf("to steps: %v, %v", err, out.Meaning())
+		}
+		if !strings.Contains(string(out.Document), "$steps.n.output.total > 100") {
+			t.Errorf("to steps: %s", out.Document)
+		}
+		back, _ := load(t, string(out.Document))
+		if again, err := format.Convert(back, "canvas"); err != nil || len(again.Meaning()) > 0 ||
+			!strings.Contains(string(again.Document), `"if": "$steps.n.output.total > 100"`) {
+			t.Errorf("back to canvas: %v, %v, %s", err, again.Meaning(), again.Document)
+		}
+	}},
 	{name: "X-132 inputs and output of a canvas", test: func(t *testing.T) {
 		doc := withKeys(`"inputs":{"city":{"title":"City"},"days":{"type":"integer","default":3}},"output":{"of":"{{ `+
 			`$input.city }}","last":"{{PREVIOUS_OUTPUT}}"},"output_schema":{"type":"object","required":["of"]}`,

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -43,8 +44,8 @@ var canvasIf = []rule{
 			same(t, "no match", chosen(t, "bird", gate("q", "equal dog", "contains dog", "contains hot")),
 				[]string{"no"})
 		}},
-	{name: "S0-21 an empty operand never matches, and an unknown operator is equal", test: func(t *testing.T) {
-		for _, op := range []string{"equal", "contains", "matches"} {
+	{name: "S0-21 an empty operand never matches, and an unknown operator is an error", test: func(t *testing.T) {
+		for _, op := range []string{"equal", "contains"} {
 			for _, value := range []string{"", `   `} {
 				same(t, op+" with an empty value", chosen(t, "", gate("q", op+" "+value)), []string{"no"})
 			}
@@ -52,8 +53,18 @@ var canvasIf = []rule{
 		same(t, "no value at all",
 			chosen(t, "", node("q", "if",
 				`{"conditions":[{"operator":"contains"},{"operator":"equal","value":null}]}`)), []string{"no"})
-		same(t, "unknown operator, equal", chosen(t, "dog", gate("q", "startsWith DOG")), []string{"c0"})
-		same(t, "unknown operator, not equal", chosen(t, "dogs", gate("q", "startsWith dog")), []string{"no"})
+		for op, hint := range map[string]string{
+			"startsWith": "the operators are equal, contains, less, less_or_equal, greater, greater_or_equal",
+			"equals":     `did you mean "equal"?`, "Contains": `did you mean "contains"?`, ">=": "write greater_or_equal",
+		} {
+			_, problems := read(t, canvas("s -> q", start(), gate("q", op+" 1")))
+			for _, d := range problems {
+				if d.Severity == diag.Error && (d.Message != fmt.Sprintf("unknown operator %q", op) || d.Hint != hint) {
+					t.Errorf("%s: %v", op, d)
+				}
+			}
+			same(t, "errors of "+op, problems.HasErrors(), true)
+		}
 		same(t, "no operator", chosen(t, "dog", node("q", "if", `{"conditions":[{"value":"Dog"}]}`)), []string{"c0"})
 	}},
 	{name: "S0-22 handles name conditions, false is the rest, and true is condition-0", test: func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 )
@@ -54,6 +55,31 @@ var canvasJoin = []rule{
 				r.is(engine.StatusCompleted)
 				same(t, "prompts after "+answer, w.prompts("j"), []string{want})
 			}
+		}},
+	{name: "S0-40 join runs once where nodes before it ran several times, with all of their outputs",
+		test: func(t *testing.T) {
+			w, hold := newWorld(t), make(chan struct{})
+			w.plays("b", say("B").behind(hold)).plays("c", say("first"), say("second"))
+			r := w.begin(canvas("s -> a -> c -> j; s -> b -> c; s -> d -> j",
+				append(agents("a b c d"), start(), agent("j", joins))...), "go")
+			synctest.Wait()
+			same(t, "prompts while one path is slow", len(w.prompts("j")), 0)
+			close(hold)
+			r.is(engine.StatusCompleted)
+			same(t, "prompts", w.prompts("j"), []string{`{"c":["first","second"],"d":"d said"}`})
+			for doc, want := range map[string]string{
+				"s -> a -> c; s -> b -> c; c -> j":              `{"c":["c said","c said"]}`,
+				"s -> a -> c; s -> b -> c; c -> d; d -> j":      `{"d":["d said","d said"]}`,
+				"s -> a -> p; s -> b -> p; p -> c -> j; p -> j": `{"c":["c said","c said"],"p":["p said","p said"]}`,
+				"s -> a -> q; s -> b -> q; q:false -> j":        `{"q":["a said","b said"]}`,
+			} {
+				w := newWorld(t)
+				w.completes(canvas(doc, append(agents("a b c d p"), start(), gate("q", "contains x"),
+					agent("j", joins))...), "go")
+				same(t, "prompts of "+doc, w.prompts("j"), []string{want})
+			}
+			_, problems := read(t, canvas("s -> a -> j; s -> b", append(agents("a b"), start(), agent("j", joins))...))
+			same(t, "one path", messages(problems, diag.Warning), []string{`join has no effect: fewer than two paths lead to "j"`})
 		}},
 	{name: "S0-40 join in a loop waits anew in each pass", test: func(t *testing.T) {
 		w := newWorld(t)

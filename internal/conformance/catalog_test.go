@@ -75,8 +75,8 @@ func rowsOf(t *testing.T, path, id string) string {
 	defer db.Close()
 	var nodes, edges sql.NullString
 	err = db.QueryRowContext(t.Context(), `SELECT
-  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_nodes WHERE workflow_id = ?1),
-  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_edges WHERE workflow_id = ?1)`,
+  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_nodes WHERE "workflowId" = ?1),
+  (SELECT group_concat(id, ' ' ORDER BY rowid) FROM agent_workflow_edges WHERE "workflowId" = ?1)`,
 		id).Scan(&nodes, &edges)
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ var catalogRules = []rule{
 		plainSQL(t, path,
 			`INSERT INTO agent_workflow_edges VALUES ('e', 'w', 'n1', 'n2', 'CONDITIONAL', 'Second'), ('d', 'w', `+
 				`'n1', 'ghost', 'CONDITIONAL', 'Third')`,
-			`INSERT INTO agents (id, name, system_prompt) VALUES ('a', 'First', 'You begin.'), ('b', 'Second', `+
+			`INSERT INTO agents (id, name, "systemPrompt") VALUES ('a', 'First', 'You begin.'), ('b', 'Second', `+
 				`'You end.')`,
-			`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id) VALUES ('n1', 'w', `+
+			`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId") VALUES ('n1', 'w', `+
 				`'AGENT', 'First', 'a'), ('n2', 'w', 'AGENT', 'Second', 'b')`,
-			`INSERT INTO agent_workflows (id, name, entrypoint_node_id) VALUES ('w', 'By hand', 'n1')`)
+			`INSERT INTO agent_workflows (id, name, "entrypointNodeId") VALUES ('w', 'By hand', 'n1')`)
 		w.plays("First", route("Second", "")).says("Second", "Done.")
 		r := w.beginStored("w", "hi", service.Which{})
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "Done.")

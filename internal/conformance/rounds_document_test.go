@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -79,8 +80,41 @@ var roundsDocument = []rule{
 			same(t, "run", newWorld(t).runRoutes(d, "hi"), "a b = b said")
 		}
 	}},
-	{name: "S1-2 the first node of the array begins, whatever edges say", test: func(t *testing.T) {
-		same(t, "run", newWorld(t).runRoutes(rounds("b a", "a -> b"), "hi"), "b = b said")
+	{name: "S1-2 the first node begins, unless edges lead to it and to all others but one", test: func(t *testing.T) {
+		for _, c := range []struct{ nodes, edges, want string }{
+			{"b a", "a -> b", "a b = b said"},
+			{"b a", "ghost -> b", "b a = a said"}, // as without edges (S1-16)
+			{"b a", "b -> b", ""},
+			{"b a c", "a -> b", "b = b said"},                 // c has none either
+			{"b c a", "a -> b; b -> c", "a b c = c said"},     //
+			{"b a c", "a -> b; a -> c", "a b = b said"},       // an edge that is not followed leads to c
+			{"b a", "a -> a; a -> b", ""},                     // a has none but its own
+			{"a b c", "a -> b; a -> c; b -> a", ""},           // none has none
+			{"a b c", "a -> b; c -> b", "a b = b said"},       // none leads to the first
+			{"c b a", "a -> b; b -> c; b -> a", "c = c said"}, // all have one
+			{"c b a", "b -> c; a -> b; a -> ghost", "a b c = c said"},
+		} {
+			doc := rounds(c.nodes, c.edges)
+			if c.want == "" { // a cycle
+				doc = rounds(c.nodes, c.edges, `"maxRounds": 1`)
+				w, _ := load(t, doc)
+				c.want = strings.Fields(c.nodes)[0]
+				if c.edges == "a -> a; a -> b" {
+					c.want = "a"
+				}
+				same(t, "beginning of "+c.nodes+", "+c.edges, w.Entry, c.want)
+			} else {
+				same(t, c.nodes+", "+c.edges, newWorld(t).runRoutes(doc, "hi"), c.want)
+			}
+			w, _ := load(t, doc)
+			text, unsupported, err := format.Write(w, format.Rounds)
+			if err != nil || len(unsupported) > 0 {
+				t.Fatalf("write %s, %s: %v, %v", c.nodes, c.edges, err, unsupported)
+			}
+			if digest(t, string(text)) != digest(t, doc) {
+				t.Errorf("%s, %s is written as another workflow: %s", c.nodes, c.edges, text)
+			}
+		}
 		same(t, "with rounds", newWorld(t).runRoutes(rounds("b a", "a -> b; b -> a", `"maxRounds": 2`), "hi"),
 			"b a b a = a said")
 	}},

@@ -8,11 +8,24 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
+
+// digest returns the digest of a document's workflow.
+func digest(t *testing.T, doc string) string {
+	t.Helper()
+	w, _ := load(t, doc)
+	d, err := w.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
 
 // trail returns the trail of a run.
 func (r *run) trail() []project.TrailEntry {
@@ -51,6 +64,58 @@ var roundsRun = []rule{
 				same(t, what, w.prompt("a"), "Execute your task.")
 			}
 		}
+	}},
+	{name: "S1-3 the key context: the previous output alone", test: func(t *testing.T) {
+		cycle := func(more ...string) string {
+			return rounds("a b", "a -> b; b -> a", append(more, `"maxRounds": 2`)...)
+		}
+		w := newWorld(t)
+		w.completes(cycle(`"context": "previous"`), "the task")
+		same(t, "prompts", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"the task", "b said", "a said", "a said"})
+		w = newWorld(t)
+		w.completes(cycle(`"context": "previous", "turnInstruction": "Be brief."`), "the task")
+		same(t, "with an instruction", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"Be brief.\n\nthe task", "Be brief.\n\nb said",
+			"Be brief.\n\na said", "Be brief.\n\na said"})
+		w = newWorld(t)
+		w.completes(cycle(`"context": "previous", "inputs": {"topic": null}, "turnInstruction": "On {{ $input.topic }}."`),
+			"bees")
+		same(t, "with an expression", w.prompts("b")[0], "On bees.\n\na said")
+		w = newWorld(t)
+		w.completes(rounds("a", "", `"context": "previous"`), "")
+		same(t, "without any context", w.prompt("a"), "Execute your task.")
+		same(t, "turns", digest(t, cycle(`"context": "turns"`)), digest(t, cycle()))
+		branches := `"branches": [{"id": "x", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}]},
+			{"id": "y", "context": "turns", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}]}]`
+		wf, _ := load(t, cycle(`"context": "previous"`, branches))
+		same(t, "a branch inherits it", wf.Branches[0].Nodes[0].Agent.Prompt.Mode, workflow.PromptTemplate)
+		same(t, "or has its own", wf.Branches[1].Nodes[0].Agent.Prompt.Mode, workflow.PromptTurns)
+		same(t, "another word", refused(t, cycle(`"context": "previuos"`)), []string{`the context "previuos" is not known`})
+		for _, more := range []string{branches, `"turnInstruction": "Be brief."`, `"turnInstruction": " \n "`} {
+			wf, _ := load(t, cycle(`"context": "previous"`, more))
+			text, unsupported, err := format.Write(wf, format.Rounds)
+			if err != nil || len(unsupported) > 0 {
+				t.Fatal(err, unsupported)
+			}
+			same(t, "written and read again", digest(t, string(text)), digest(t, cycle(`"context": "previous"`, more)))
+		}
+		chain, _ := load(t, rounds("a b", "a -> b", `"context": "previous", "turnInstruction": "Be brief."`))
+		for _, to := range []string{format.Canvas, format.Steps} {
+			out, err := format.Convert(chain, to)
+			if err != nil || len(out.Meaning()) > 0 {
+				t.Fatalf("to %s: %v, %v", to, err, out.Meaning())
+			}
+			w = newWorld(t)
+			w.completes(string(out.Document), "the task")
+			same(t, to, slices.Concat(w.prompts("a"), w.prompts("b")), []string{"Be brief.\n\nthe task", "Be brief.\n\na said"})
+		}
+		made, _ := load(t, canvas("s -> a -> b", start(), agent("a"), agent("b")))
+		out, err := format.Convert(made, format.Rounds)
+		if err != nil || len(out.Meaning()) > 0 {
+			t.Fatalf("from a canvas: %v, %v", err, out.Meaning())
+		}
+		w = newWorld(t)
+		w.completes(string(out.Document), "the task")
+		same(t, "from a canvas", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"the task", "a said"})
 	}},
 	{name: "S1-10 two agents of the reference document, ten rounds: twenty agent runs", test: func(t *testing.T) {
 		wf, problems := load(t, testdata(t, "rounds/two-agents.json"),
@@ -141,11 +206,11 @@ var roundsRun = []rule{
 				if e.Error != nil {
 					failure = *e.Error
 				}
-				input := text(e.Input)
 				got = append(got, fmt.Sprintf("%d %s %s %s round %d: %s = %s, to %q, error %s", e.Order, e.NodeID,
-					e.AgentID, e.AgentName, e.Round,
-					input[strings.LastIndex(input, "\n")+1:], text(e.Output), e.SentToNodeID, failure))
+					e.AgentID, e.AgentName, e.Round, text(e.Input), text(e.Output), e.SentToNodeID, failure))
 			}
+			same(t, "the first was sent its input", string(r.trail()[0].Prompt), "")
+			same(t, "prompt", text(r.trail()[1].Prompt), "Recent turns:\na: one\n\nOutput from a:\none")
 			same(t, "trail", got, []string{
 				`0 a a a round 0: hi = one, to "b", error -`,
 				`1 b b b round 0: one = two, to "a", error -`,

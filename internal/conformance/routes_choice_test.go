@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/format"
 )
 
 // choice is one case of a routing rule: what the agents reply and how the run proceeds.
@@ -44,15 +45,59 @@ var (
 )
 
 var routesChoice = []rule{
-	{name: "S3-2 the value of the edge is matched exactly, whatever the target is called", test: checkAll(
+	{name: "S3-10 the key routing says how agents name the next node", test: func(t *testing.T) {
+		byTool, byReply := use("route_to", `{"next":"B","content":"go"}`), next("B")
+		checkAll(
+			choice{"both, tool", "a b", "a:B -> b", []string{`"routing": "both"`}, map[string][]line{"a": {byTool}},
+				"a b = b said"},
+			choice{"both, output", "a b", "a:B -> b", []string{`"routing": "both"`}, map[string][]line{"a": {byReply}},
+				"a b = b said"},
+			choice{"tool", "a b", "a:B -> b", []string{`"routing": "tool"`}, map[string][]line{"a": {byTool}},
+				"a b = b said"},
+			choice{"tool, and JSON as a text", "a b", "a:B -> b", []string{`"routing": "tool"`},
+				map[string][]line{"a": {byReply}}, `a = {"next":"B"}`},
+			choice{"output", "a b", "a:B -> b", []string{`"routing": "output"`}, map[string][]line{"a": {byReply}},
+				"a b = b said"},
+		)(t)
+		offered := func(routing string) []string {
+			w := newWorld(t)
+			w.plays("a", say("done"))
+			w.runRoutes(routes("a b", "a:B -> b", routing), "hi")
+			return tools(w.request("a"))
+		}
+		same(t, "offered by both", offered(`"routing": "both"`), []string{"route_to"})
+		same(t, "offered by tool", offered(`"routing": "tool"`), []string{"route_to"})
+		same(t, "offered by output", offered(`"routing": "output"`), []string{})
+		same(t, "the default", digest(t, routes("a b", "a:B -> b", `"routing": "both"`)),
+			digest(t, routes("a b", "a:B -> b")))
+		same(t, "another word", refused(t, routes("a b", "a:B -> b", `"routing": "tools"`)),
+			[]string{`unknown routing "tools"`})
+		for _, routing := range []string{"tool", "output"} {
+			doc := routes("a b", "a:B -> b; b -> a", `"routing": "`+routing+`"`)
+			w, _ := load(t, doc)
+			text, unsupported, err := format.Write(w, format.Routes)
+			if err != nil || len(unsupported) > 0 || !strings.Contains(string(text), `"routing": "`+routing+`"`) {
+				t.Errorf("%s is written as %s, %v, %v", routing, text, unsupported, err)
+			}
+			same(t, "written and read again", digest(t, string(text)), digest(t, doc))
+		}
+	}},
+	{name: "S3-2 the value of the edge decides, whatever the target is called", test: checkAll(
 		choice{"a value that is no name", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("go left")}},
 			"a b = b said"},
 		choice{"the name of the target is no value", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("b")}},
 			`a ! no edge of "a" for next "b"`},
-		choice{"case counts", "a b", "a:B -> b", nil, map[string][]line{"a": {next("b")}},
-			`a ! no edge of "a" for next "b"`},
-		choice{"blanks count", "a b", "a:B -> b", nil, map[string][]line{"a": {next(" B")}},
-			`a ! no edge of "a" for next " B"`},
+		choice{"in another case where one fits", "a b", "a:Clerk -> b", nil, map[string][]line{"a": {next("clerk")}},
+			"a b = b said"},
+		choice{"with blanks", "a b", "a:Clerk -> b", nil, map[string][]line{"a": {next(" CLERK\n")}}, "a b = b said"},
+		choice{"the one that is equal", "a b c", "a:Clerk -> b; a:clerk -> c", nil,
+			map[string][]line{"a": {next("clerk")}}, "a c = c said"},
+		choice{"several fit", "a b c", "a:Clerk -> b; a:clerk -> c", nil, map[string][]line{"a": {next("CLERK")}},
+			`a ! no edge of "a" for next "CLERK"`},
+		choice{"END has one case", "a b", "a:Clerk -> b; a:END -> .", nil, map[string][]line{"a": {next("end")}},
+			`a ! no edge of "a" for next "end"`},
+		choice{"by the tool", "a b", "a:Clerk -> b", nil,
+			map[string][]line{"a": {use("route_to", `{"next":"clerk"}`)}}, "a b = b said"},
 		choice{"a value like a port of the engine", "a b", "a:error -> b", nil, map[string][]line{"a": {next("error")}},
 			"a b = b said"},
 		choice{"the first of two edges of one value", "a b c", "a:B -> b; a:B -> c", nil,

@@ -73,8 +73,28 @@ var latestOutputs = []rule{
 				"c {{ $steps.par.output.steps.facts.output }} d {{ $steps.par.outputs.polish.output }} e {{ "+
 				"$steps.polish.output }}'}", 1)
 		w.completes(doc, "go")
-		same(t, "pass 1", w.of("g")[0].System, "a OLD b  c  d  e ")
+		same(t, "pass 1", w.of("g")[0].System, "a OLD b OLD c OLD d  e ")
 		same(t, "pass 2", w.of("g")[1].System, "a NEW b NEW c NEW d P1 e P1")
+
+		// The same in blocks inside of blocks.
+		w = newWorld(t)
+		w.says("f", "F")
+		w.completes(strings.Replace(steps("w f", `
+- {id: write, type: agent, name: w}
+- id: par
+  type: parallel
+  steps:
+  - {id: side, type: agent, name: w}
+  - id: inner
+    type: parallel
+    steps:
+    - id: deep
+      type: condition
+      condition: '{{ $steps.write.output != "" }}'
+      true: [{id: facts, type: agent, name: f}, {id: polish, type: agent, name: g}]
+`), "agents:", "agents:\n  g: {model: openai/fake, instruction: 'a {{ $steps.par.outputs.inner.outputs.facts.output "+
+			"}} b {{ $steps.par.outputs.side.output }}'}", 1), "go")
+		same(t, "of its own branch alone", w.of("g")[0].System, "a F b ")
 
 		// A condition in the branch reads a step of the branch.
 		w = newWorld(t)

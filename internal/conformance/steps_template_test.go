@@ -117,7 +117,7 @@ var stepsTemplate = []rule{
 		w := newWorld(t)
 		w.plays("reader", say("R").slow()) // the other branch has ended
 		w.completes(
-			instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}]", `
+			instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}][{{ $steps.p.order }}]", `
 - {id: pre, type: agent, name: a}
 - type: parallel
   id: p
@@ -127,7 +127,7 @@ var stepsTemplate = []rule{
     condition: "{{ $steps.pre.output == 'a said' }}"
     true: [{id: first, type: agent, name: c}, {type: agent, name: c}, {id: second, type: agent, name: reader}]
 `), "go")
-		same(t, "instruction", w.request("reader").System, "[a said][c said]")
+		same(t, "instruction", w.request("reader").System, `[a said][c said][["first","c"]]`)
 		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said",
 			"c (agent: c)", "c said"))
 		for _, read := range []string{"x.output", "p.outputs.x.output", "p.order"} {

@@ -80,6 +80,12 @@ var stepsWorkflows = []rule{
 				w.completes(steps("a", "- {id: s, type: set, values: {k: 1}}\n- {type: workflow, workflow: texts}\n"),
 					"go").Output), `"a said"`)
 		same(t, "what the child run was given", w.prompt("a"), `{"k":1}`)
+		w.storeDocument("typed", "inputs: {city: , days: {type: integer}}\n"+steps("a", "- {type: set, values: {}}\n"))
+		failed := w.runs(steps("a", `- {id: c, type: workflow, workflow: typed, input: {days: soon, town: Ulm}}`+"\n"),
+			"go").is(engine.StatusFailed)
+		same(t, "a wrong input", failed.Error.Message, `workflow typed: the input does not match the inputs of the `+
+			`workflow: the workflow has no input "town"; the input "city" is missing; the input "days" must be a whole `+
+			`number, not a string`)
 		for _, ref := range []string{"/below", "below@0", "below@x", "below/x", "./", "..", `".\\x"`} {
 			if got := refused(t, steps("a", "- {type: workflow, workflow: "+ref+"}\n")); !strings.Contains(
 				strings.Join(got, " "), "names no workflow") {

@@ -50,8 +50,6 @@ type Formats interface {
 type Traits struct {
 	// Branches means that documents may contain branches.
 	Branches bool
-	// DefaultModel is the model of agents that name none; "" means there is no default.
-	DefaultModel string
 }
 
 // Of calls Formats.Of. It returns false if there are no Formats.

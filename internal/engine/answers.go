@@ -120,7 +120,7 @@ func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
 		}
 		done.Update = update
 	}
-	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.Ports[port]) > 0 {
+	if port := workflow.NextPort(workflow.Named(expr.Text(answer), n.Wait.Options...)); n.Wait.Route && len(n.Ports[port]) > 0 {
 		p.steps.complete(step, done, port)
 		return
 	}

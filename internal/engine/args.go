@@ -208,7 +208,7 @@ func (s viewer) holds(n *plan.Node, t graph.Token) (bool, error) {
 	case c == nil:
 		return true, nil
 	case c.Language == workflow.LangMatch:
-		return expr.Match(c.Op, c.Text, s.graph.Value(t.From)), nil
+		return expr.Match(c.Op, c.Text, s.graph.Value(t.From))
 	case c.Language == workflow.LangExpr:
 		return n.If.Eval(s.envBefore(t))
 	}

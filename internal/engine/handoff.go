@@ -74,12 +74,12 @@ func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
 	if !ok {
 		return nil
 	}
-	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
-	if !(viewer{&s.state}).systemFits(target, scope) {
+	target, seen := s.graph.FlowOf(id).Agents[to], viewer{&s.state}.envOf(id)
+	if !seen.systemFits(target, seen) {
 		s.budget.endBySize(id)
 		return nil
 	}
-	system, failed := viewer{&s.state}.expandSystem(target, scope)
+	system, failed := expandSystem(target, seen)
 	if failed != nil {
 		s.frameFailed(id, fr, *failed, s.steps.failStep)
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2,
-// P5).
+// fireJoins starts free joins at which nothing more can arrive (P2, P5, ADR 154).
 func (s *starter) fireJoins() {
 	if s.graph.Parked == 0 || !s.state.startable() {
 		return
@@ -39,28 +38,27 @@ func (s *starter) fireJoins() {
 	}
 }
 
-// join starts and completes a free join with one token for each edge that arrived.
+// join starts and completes a free join with all tokens that arrived.
 func (s *starter) join(nodeIdx, scopeID int) {
 	f := s.graph.FlowIn(scopeID)
 	n := &f.Nodes[nodeIdx]
 	var ids []int
-	edges := map[int]bool{}
 	var from []graph.Token
 	for _, t := range s.graph.Ready {
-		if t.Node == nodeIdx && t.Scope == scopeID && !edges[t.Edge] {
-			edges[t.Edge] = true
+		if t.Node == nodeIdx && t.Scope == scopeID {
 			ids = append(ids, t.ID)
 			from = append(from, t)
 		}
 	}
-	slices.SortFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
+	slices.SortStableFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
 	id := s.graph.Steps.Len() + 1
 	s.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
 		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1,
 		Scope: scopeID, From: from[0].From,
 	})
-	out, size := make([]expr.Member, len(from)), int64(0)
-	for i, t := range from {
+	var out []expr.Member
+	size, lists := int64(0), map[string][]Value{}
+	for _, t := range from {
 		source := "input"
 		switch {
 		case t.From > 0:
@@ -68,8 +66,17 @@ func (s *starter) join(nodeIdx, scopeID int) {
 		case t.From < 0:
 			source = workflow.DefaultItem
 		}
-		out[i] = expr.Member{Name: source, Value: s.graph.Value(t.From)}
-		size += int64(len(out[i].Value))
+		v := s.graph.Value(t.From)
+		if lists[source] == nil {
+			out = append(out, expr.Member{Name: source, Value: v})
+		}
+		lists[source] = append(lists[source], v)
+		size += int64(len(v))
+	}
+	for i, m := range out { // several outputs of one node are a list, in the order in which they arrived
+		if list := lists[m.Name]; len(list) > 1 {
+			out[i].Value = expr.List(list)
+		}
 	}
 	if f := s.state.checkSize(size); f != nil {
 		s.steps.failStep(id, *f)

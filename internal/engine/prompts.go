@@ -19,12 +19,11 @@ const approvalNote = "{{APPROVAL_NOTE}}"
 func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
-	if a.SystemTemplate != nil && a.SystemTemplate.Size(viewEnv{viewer: s, scope: t.Scope},
-		prompt.MaxBytes) > prompt.MaxBytes {
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(s.envBefore(t), prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
 	var failed *Failure
-	if d.System, failed = s.expandSystem(a, t.Scope); failed != nil {
+	if d.System, failed = expandSystem(a, s.envBefore(t)); failed != nil {
 		return failed
 	}
 	p := n.Agent.Prompt
@@ -55,6 +54,9 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		return nil
 	default:
 		if strings.TrimSpace(p.Text) == "" {
+			if given, _ := s.graph.OutputText(t.From); p.Default != "" && given.IsBlank() {
+				d.Input = expr.Quote(p.Default)
+			}
 			return nil
 		}
 		if n.Text != nil {
@@ -146,11 +148,11 @@ func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 
 // expandSystem returns the system prompt of an agent if its templates make it differ from the
 // definition's. It fails if a reference has no value (S4-15).
-func (s viewer) expandSystem(a *plan.Agent, scope int) (string, *Failure) {
+func expandSystem(a *plan.Agent, seen viewEnv) (string, *Failure) {
 	if a.SystemTemplate == nil {
 		return "", nil
 	}
-	text, err := a.SystemTemplate.Expand(viewEnv{viewer: s, scope: scope})
+	text, err := a.SystemTemplate.Expand(seen)
 	if err != nil {
 		return "", &Failure{Code: CodeExpression, Message: "instruction of agent " + a.Title() + ": " + err.Error()}
 	}

@@ -63,9 +63,15 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 		}
 		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
-	chosen, content := loop.Routed(text)
-	if route != nil && !own {
-		next = chosen
+	var content Value
+	if route == nil || !route.ToolOnly {
+		chosen, inside := loop.Routed(text)
+		if content = inside; route != nil && !own {
+			next = chosen
+		}
+	}
+	if route != nil {
+		next = workflow.Named(next, slices.Concat(route.Values, route.Calls)...)
 	}
 	said := expr.Quote(text)
 	if content != nil {

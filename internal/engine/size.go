@@ -53,7 +53,7 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 	}
 	switch n.Kind {
 	case workflow.KindAgent:
-		if !s.systemFits(s.graph.FlowIn(t.Scope).Agents[n.Agent.Agent], t.Scope) {
+		if !s.systemFits(s.graph.FlowIn(t.Scope).Agents[n.Agent.Agent], s.envBefore(t)) {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
@@ -66,10 +66,9 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 }
 
 // systemFits reports whether there is room for the system prompt of an agent.
-func (s viewer) systemFits(a *plan.Agent, scope int) bool {
+func (s viewer) systemFits(a *plan.Agent, seen viewEnv) bool {
 	left, bounded := s.bytesLeft()
-	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(viewEnv{viewer: s, scope: scope},
-		left) <= left
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(seen, left) <= left
 }
 
 // checkSize returns nil if there is room for an output composed of others, or else a failure that

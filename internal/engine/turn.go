@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -109,12 +110,13 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	}
 	f := s.frame(id, fr)
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
-	target := s.graph.FlowOf(id).Agents[sub.Agent]
-	if !(viewer{&s.state}).systemFits(target, s.graph.Step(id).Scope) {
+	target, seen := s.graph.FlowOf(id).Agents[sub.Agent], viewer{&s.state}.envOf(id)
+	seen.input = expr.Quote(input)
+	if !seen.systemFits(target, seen) {
 		s.budget.endBySize(id)
 		return
 	}
-	system, failed := viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope)
+	system, failed := expandSystem(target, seen)
 	if failed != nil {
 		s.frameFailed(id, fr, *failed, s.steps.failStep)
 		return

@@ -81,12 +81,13 @@ func (s viewer) outputsSeen(scope int) func() map[string]Value {
 
 // viewEnv presents the outputs of a scope to templates, conditions and values. If done is not nil,
 // step counts as completed by it; if failed is not nil, it counts as failed with it. from is the
-// step whose output is the previous output.
+// step whose output is the previous output, unless input is not nil, which then is.
 type viewEnv struct {
 	viewer
 	scope  int
 	step   int
 	from   int
+	input  Value
 	done   *StepCompleted
 	failed *Failure
 }
@@ -108,7 +109,10 @@ func (e viewEnv) Var(name string) (Value, bool) {
 	case expr.VarInput:
 		return e.graph.Input, len(e.graph.Input) > 0
 	case expr.VarPrevious:
-		v := e.graph.Value(e.from)
+		v := e.input
+		if v == nil {
+			v = e.graph.Value(e.from)
+		}
 		return v, len(v) > 0
 	case expr.VarNote:
 		return expr.Quote(e.noteAt(e.from)), true
@@ -148,7 +152,7 @@ func (e viewEnv) Step(id string) (expr.Entry, bool) {
 func (e viewEnv) answerChildren(children []expr.Child) {
 	for i := range children {
 		c := &children[i].Entry
-		if e.graph.StepNode(c.Step).Wait != nil {
+		if c.Step > 0 && e.graph.StepNode(c.Step).Wait != nil {
 			c.Decision, c.Note = e.answerOf(c.Step)
 		}
 		e.answerChildren(c.Children)
@@ -173,9 +177,9 @@ func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, 
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {
-			return expr.Match(c.Op, c.Text, s.outputOf(id, done).Value()), nil
+			return expr.Match(c.Op, c.Text, s.outputOf(id, done).Value())
 		}
-		return expr.Match(c.Op, c.Text, s.graph.StepInput(id)), nil
+		return expr.Match(c.Op, c.Text, s.graph.StepInput(id))
 	case workflow.LangExpr:
 		seen := s.envOf(id)
 		seen.done = done

@@ -471,8 +471,8 @@ var entries = [...]Entry{
 	{
 		ConcurrencyBusy, Conflict, "the run was not started: at most {max} of its workflow run at once for the key " +
 			"{key:q}, and run {run} has not ended",
-		[3]string{"wait for that run, or cancel it (hocket cancel {run})", "wait for that run, or cancel it",
-			"wait for that run (get_run), or cancel it (cancel_run)"},
+		[3]string{"wait for that run, or cancel it (hocket cancel {run}); see hocket explain concurrency-busy",
+			"wait for that run, or cancel it", "wait for that run (get_run), or cancel it (cancel_run)"},
 		"`concurrency` of the workflow bounds how many runs run at once, and this start, retry or fork does not wait " +
 			"for its turn.",
 	},

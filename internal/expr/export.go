@@ -31,12 +31,30 @@ func Object(members []Member) json.RawMessage {
 		}
 		writeQuoted(&b, m.Name)
 		b.WriteByte(':')
-		if len(m.Value) == 0 {
-			b.WriteString("null")
-		} else {
-			b.Write(m.Value)
-		}
+		writeValue(&b, m.Value)
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+// List returns a list of values.
+func List(values []json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, v := range values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeValue(&b, v)
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}
+
+// writeValue appends a value, or null if there is none.
+func writeValue(b *bytes.Buffer, v json.RawMessage) {
+	if len(v) == 0 {
+		v = json.RawMessage("null")
+	}
+	b.Write(v)
 }

@@ -93,6 +93,36 @@ func embedded(src string) int {
 	return len(strings.TrimRight(text, " \t\r\n"))
 }
 
+// ParseTokens parses src, in which only the tokens of [Template.WithTokens] stand for values.
+func ParseTokens(src string) *Template {
+	return (&Template{src: src, parts: []part{{text: src}}}).WithTokens()
+}
+
+// WithTokens returns a template in which `{{PREVIOUS_OUTPUT}}` and `{{APPROVAL_NOTE}}` in the literal
+// text of t, exactly as spelled here, stand for variables (S0-11).
+func (t *Template) WithTokens() *Template {
+	out := &Template{src: t.src}
+	for _, p := range t.parts {
+		for {
+			at, token := len(p.text), ""
+			for name := range tokens {
+				one := "{{" + name + "}}"
+				if i := strings.Index(p.text, one); i >= 0 && i < at { // tokens do not overlap
+					at, token = i, one
+				}
+			}
+			if token == "" {
+				break
+			}
+			name := strings.Trim(token, "{}")
+			out.parts = append(out.parts, part{text: p.text[:at], ref: &Ref{Var: tokens[name], Text: name}})
+			p.text = p.text[at+len(token):]
+		}
+		out.parts = append(out.parts, p)
+	}
+	return out
+}
+
 // Source returns the text that was parsed.
 func (t *Template) Source() string { return t.src }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -205,6 +206,31 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestMatchNumbers checks X-137.
+func TestMatchNumbers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ op, operand, input, want string }{
+		{OpLess, "10", `"9"`, "true"}, {OpLess, "10", `10`, "false"}, {OpLess, "-1", `" -1.5 "`, "true"},
+		{OpLessOrEqual, "10", `10.0`, "true"}, {OpLessOrEqual, "1e1", `"11"`, "false"},
+		{OpGreater, "9", `"10"`, "true"}, {OpGreater, "9", `9`, "false"},
+		{OpGreaterOrEqual, " 9 ", `"9"`, "true"}, {OpGreaterOrEqual, "9", `8`, "false"},
+		{OpGreater, "9", `"ten"`, `greater compares numbers, and the previous output "ten" is not one`},
+		{OpGreater, "9", `null`, `greater compares numbers, and the previous output "" is not one`},
+		{OpGreater, "9", `"NaN"`, `greater compares numbers, and the previous output "NaN" is not one`},
+		{OpGreater, "9", `"0x10"`, `greater compares numbers, and the previous output "0x10" is not one`},
+		{OpLess, "", `1`, `less compares numbers, and its value "" is not one`},
+	} {
+		got, err := Match(test.op, test.operand, raw(test.input))
+		text := fmt.Sprint(got)
+		if err != nil {
+			text = err.Error()
+		}
+		if text != test.want {
+			t.Errorf("Match(%q, %q, %s) = %s, want %s", test.op, test.operand, test.input, text, test.want)
+		}
+	}
+}
+
 // TestMatch checks S0-20 and S0-21.
 func TestMatch(t *testing.T) {
 	t.Parallel()
@@ -229,8 +255,8 @@ func TestMatch(t *testing.T) {
 		{"equal", "12", `12`, true},
 		{"equal", "null", `null`, false},
 	} {
-		if got := Match(test.op, test.operand, raw(test.input)); got != test.want {
-			t.Errorf("Match(%q, %q, %s) = %v", test.op, test.operand, test.input, got)
+		if got, err := Match(test.op, test.operand, raw(test.input)); got != test.want || err != nil {
+			t.Errorf("Match(%q, %q, %s) = %v, %v", test.op, test.operand, test.input, got, err)
 		}
 	}
 }

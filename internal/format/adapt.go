@@ -42,7 +42,6 @@ func (a *adapter) adapt() {
 	}
 	a.w.Format = a.to
 	a.templates()
-	a.models()
 	a.dropUnusedAgents()
 	a.dropUnreachableLimits()
 	a.target.adapt(a)
@@ -56,22 +55,6 @@ func (a *adapter) templates() {
 		t, problems := expr.ParseTemplate(g.System, expr.Options{})
 		if len(t.Refs())+len(problems) == 0 {
 			g.Template = a.target.templates && g.System != ""
-		}
-	}
-}
-
-// models reports default models that only one of the two formats has.
-func (a *adapter) models() {
-	for i := range a.w.Agents {
-		g := &a.w.Agents[i]
-		switch {
-		case g.Model != "":
-		case a.source.DefaultModel != "":
-			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model",
-				"the default model %s: only %s documents have one", a.source.DefaultModel, a.source.Name)
-		case a.target.DefaultModel != "":
-			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it",
-				"the default model %s of %s documents", a.target.DefaultModel, a.to)
 		}
 	}
 }

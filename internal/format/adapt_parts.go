@@ -10,8 +10,15 @@ import (
 )
 
 // turnsToContext sends the outputs of all previous steps instead of the recent turns, which is at
-// least as much if no step runs again.
+// least as much if no step runs again, and omits what is sent without any input.
 func (a *adapter) turnsToContext() {
+	for i := range a.w.Nodes {
+		if n := &a.w.Nodes[i]; n.Agent != nil && n.Agent.Prompt.Default != "" {
+			said := *n.Agent
+			said.Prompt.Default = ""
+			n.Agent = &said
+		}
+	}
 	if cyclic(a.w) {
 		return
 	}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
@@ -17,8 +18,8 @@ func canvasFormat() Format {
 	return Format{
 		Name: Canvas, Title: "A workflow as a canvas: nodes and connections", Page: "canvas.md",
 		Form: "`nodes` and `connections`", Choose: "a graph drawn in an editor; branches, joins, approvals",
-		DefaultModel: canvas.DefaultModel, Scheduled: true,
-		Detect: canvas.Detect, Write: canvas.Write, Schema: canvas.Schema,
+		Scheduled: true,
+		Detect:    canvas.Detect, Write: canvas.Write, Schema: canvas.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 			return canvas.Read(root, canvas.Options{Missing: o.MissingTools})
 		},
@@ -53,6 +54,26 @@ func (a *adapter) toCanvas() {
 		g.MaxTurns = g.Turns()
 	}
 	a.ownAgents()
+	a.handles()
+}
+
+// handles names the ports of choices as the handles of if nodes are called.
+func (a *adapter) handles() {
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
+		if !chooses(*n) {
+			continue
+		}
+		cases := slices.Clone(n.Decide.Cases)
+		for j := range cases {
+			port := fmt.Sprint("condition-", j)
+			a.moveEdges(n.ID, cases[j].Port, n.ID, port)
+			cases[j].Port = port
+		}
+		a.moveEdges(n.ID, n.Decide.Else, n.ID, workflow.PortFalse)
+		n.Decide = &workflow.Decide{Cases: cases, Else: workflow.PortFalse}
+	}
+	a.settlePorts()
 }
 
 // ownAgents copies each agent for every node that runs it. Agents that other agents call or hand

@@ -40,8 +40,6 @@ type Format struct {
 	NamesToolsets bool
 	// Branches reports that documents may have branches, Scheduled that they may contain schedules.
 	Branches, Scheduled bool
-	// DefaultModel is the model of agents if nothing names one; "" means none.
-	DefaultModel string
 	// RetryHint explains how to retry a step when its model is overloaded; "" means that documents
 	// cannot express it.
 	RetryHint string

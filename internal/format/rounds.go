@@ -25,25 +25,34 @@ func roundsFormat() Format {
 	}
 }
 
-// toRounds removes what rounds documents cannot express, and sends recent turns if they contain
-// what was sent before.
+// toRounds removes what rounds documents cannot express. Where not every agent is sent the previous
+// output alone, it sends recent turns, which contain what was sent before.
 func (a *adapter) toRounds() {
 	w := a.w
 	a.dropStart()
 	a.plainRules("", false)
 	a.replies(false, "")
 	a.plainPrompts(true)
+	first := func(n *workflow.Node) bool { return n.ID == w.Entry && len(a.entering(n.ID)) == 0 }
+	previous := false // every agent is sent the previous output alone
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Agent != nil && !first(n) {
+			if previous = blank(n.Agent.Prompt); !previous {
+				break
+			}
+		}
+	}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if n.Agent == nil {
 			continue
 		}
-		first := n.ID == w.Entry && len(a.entering(n.ID)) == 0
-		p := n.Agent.Prompt
-		switch {
-		case blank(p), first && p.Mode == workflow.PromptContext:
+		switch p := n.Agent.Prompt; {
+		case previous && (blank(p) || p.Mode == workflow.PromptContext):
+			n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTemplate, Default: rounds.DefaultPrompt}
+		case blank(p), first(n) && p.Mode == workflow.PromptContext:
 			n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTurns}
-			if !first {
+			if !first(n) {
 				a.changef(lost.Node(n.ID), ChangeReworded, "as in all rounds documents",
 					"the message has the recent turns before the previous output")
 			}

@@ -70,17 +70,26 @@ func (a *adapter) conditions() {
 	var nodes []workflow.Node
 	for _, n := range a.w.Nodes {
 		input := a.sourceStep(n)
-		if input == "" || !matches(n) {
+		compares := n.Decide != nil && slices.ContainsFunc(n.Decide.Cases, func(c workflow.Case) bool {
+			return c.When.Language == workflow.LangMatch
+		})
+		if compares && input == "" || !chooses(n) {
 			nodes = append(nodes, n)
 			continue
+		}
+		reads := n.Reads
+		if compares {
+			reads = append(slices.Clone(reads), input)
+			slices.Sort(reads)
+			reads = slices.Compact(reads)
+			a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions",
+				"the comparison with the previous output reads the output of %q", input)
 		}
 		cases, otherwise := n.Decide.Cases, n.Decide.Else
 		if len(cases) > 1 {
 			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false",
 				"one condition for each further branch")
 		}
-		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions",
-			"the comparison with the previous output reads the output of %q", input)
 		at := n.ID
 		for i, c := range cases {
 			next := ""
@@ -90,7 +99,7 @@ func (a *adapter) conditions() {
 					next += "_else"
 				}
 			}
-			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: []string{input},
+			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: reads,
 				Decide: &workflow.Decide{
 					Cases: []workflow.Case{{Port: workflow.PortTrue, When: comparison(c.When, input)}},
 					Else:  workflow.PortFalse,
@@ -105,13 +114,18 @@ func (a *adapter) conditions() {
 		}
 	}
 	a.w.Nodes = nodes
-	for i := range a.w.Edges {
-		a.w.Edges[i].Port = strings.TrimPrefix(a.w.Edges[i].Port, movedPrefix)
-	}
+	a.settlePorts()
 }
 
 // movedPrefix marks a port that was assigned to an edge, until all edges of its node have theirs.
 const movedPrefix = "\x00"
+
+// settlePorts ends the assignment of ports.
+func (a *adapter) settlePorts() {
+	for i := range a.w.Edges {
+		a.w.Edges[i].Port = strings.TrimPrefix(a.w.Edges[i].Port, movedPrefix)
+	}
+}
 
 func (a *adapter) moveEdges(from, port, to, as string) {
 	for i := range a.w.Edges {
@@ -134,18 +148,18 @@ func (a *adapter) sourceStep(n workflow.Node) string {
 	return from.ID
 }
 
-// matches reports whether a node only compares its input with ASCII strings, which an expression
-// compares in the same way.
-func matches(n workflow.Node) bool {
+// chooses reports whether a node has conditions that are expressions, or compare its input with ASCII
+// strings, which an expression compares in the same way.
+func chooses(n workflow.Node) bool {
 	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {
 		return false
 	}
 	seen := map[string]bool{n.Decide.Else: true}
 	for _, c := range n.Decide.Cases {
-		if c.When.Language != workflow.LangMatch || seen[c.Port] || strings.TrimSpace(c.When.Text) == "" {
+		if c.When.Language == workflow.LangFunc || seen[c.Port] || strings.TrimSpace(c.When.Text) == "" {
 			return false
 		}
-		if strings.ContainsFunc(c.When.Text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		if c.When.Language == workflow.LangMatch && strings.ContainsFunc(c.When.Text, func(r rune) bool { return r > unicode.MaxASCII }) {
 			return false
 		}
 		seen[c.Port] = true
@@ -156,11 +170,19 @@ func matches(n workflow.Node) bool {
 // comparison rewrites a comparison with the previous output as an expression over the output of a
 // step.
 func comparison(c workflow.Condition, step string) workflow.Condition {
+	if c.Language != workflow.LangMatch {
+		return c
+	}
 	operand := quoted(strings.ToLower(strings.TrimSpace(c.Text)))
 	text := fmt.Sprintf("string({{ $steps.%s.output }}).trim().lowerAscii()", step)
-	if c.Op == expr.OpContains {
+	signs := map[string]string{expr.OpLess: "<", expr.OpLessOrEqual: "<=", expr.OpGreater: ">",
+		expr.OpGreaterOrEqual: ">="}
+	switch sign := signs[c.Op]; {
+	case sign != "":
+		text = fmt.Sprintf("double(string({{ $steps.%s.output }}).trim()) %s %s", step, sign, strings.TrimSpace(c.Text))
+	case c.Op == expr.OpContains:
 		text += ".contains(" + operand + ")"
-	} else {
+	default:
 		text += " == " + operand
 	}
 	return workflow.Condition{Language: workflow.LangExpr, Text: text}

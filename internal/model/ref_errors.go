@@ -135,7 +135,7 @@ func (r *Registry) withHints(err error) error {
 	if !errors.As(err, &p) {
 		return err
 	}
-	text, choose := p.Message, "choose a model with --model PROVIDER/MODEL"
+	text, choose := p.Message, "choose a model with --model PROVIDER/MODEL or HOCKET_MODEL"
 	if p.Ref != "" {
 		choose = "choose another model with --model PROVIDER/MODEL"
 		if !strings.Contains(text, strconv.Quote(p.Ref)) {

@@ -152,6 +152,9 @@ func (f *Folder) trimWindow(st *step) {
 	if st.data.Recipe == nil {
 		st.in = f.input(st)
 	}
+	if st.data.Kind == workflow.KindAgent {
+		st.passed = f.passedInput(st)
+	}
 	for _, t := range st.data.Tokens {
 		if from := g.tokens[t]; from != nil {
 			from.pending--

@@ -89,6 +89,7 @@ type step struct {
 	// pending counts its calls without a result, its open child runs, and later steps that have yet
 	// to begin with its output. Only folders that forget use these fields.
 	in              engine.Value
+	passed          engine.Value // the output that arrived; of agent steps of a forgetting folder
 	before, pending int
 	// reported means that the step was already passed to Keep.Leave as final.
 	reported bool

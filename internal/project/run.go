@@ -34,6 +34,8 @@ type Run struct {
 	EndedAt    *time.Time `json:"endedAt"`
 	ParentRun  *string    `json:"parentRun"`
 	ForkedFrom *string    `json:"forkedFrom"`
+	// Labels are the labels of the run; absent if there are none.
+	Labels workflow.Labels `json:"labels,omitempty"`
 	// Retry means that the run continues ForkedFrom after it failed, reached a limit or was
 	// cancelled, or continues from one of its steps.
 	Retry bool `json:"retry,omitempty"`
@@ -233,7 +235,7 @@ func (f *Folder) Run() Run {
 		Usage: TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models,
 			ToolCalls: f.total.tools},
 		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun),
-		ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
+		ForkedFrom: some(f.created.ForkedFrom), Labels: f.created.Labels, Retry: f.created.Retry,
 	}
 	if f.status == engine.StatusCompleted {
 		if r.Output = f.declaredOutput; r.Output == nil {

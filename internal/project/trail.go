@@ -15,9 +15,12 @@ type TrailEntry struct {
 	AgentID   string `json:"agentId"`
 	AgentName string `json:"agentName"`
 	// Order counts from 0. Round counts full cycles from 0 (S1-10, S1-13).
-	Order  int          `json:"order"`
-	Round  int          `json:"round"`
+	Order int `json:"order"`
+	Round int `json:"round"`
+	// Input is the output that arrived at the node, and Prompt the user message that the agent was
+	// sent; Prompt is absent if it is Input.
 	Input  engine.Value `json:"input"`
+	Prompt engine.Value `json:"prompt,omitempty"`
 	Output engine.Value `json:"output"`
 	// Error is null for executions that succeeded.
 	Error *string `json:"error"`
@@ -158,8 +161,14 @@ func (f *Folder) Trail() []TrailEntry {
 func (f *Folder) entry(st *step, order int) TrailEntry {
 	id := st.speaker()
 	e := TrailEntry{
-		NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: order, Round: st.round, Input: f.input(st),
+		NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: order, Round: st.round, Input: st.passed,
 		SentToNodeID: st.sentTo,
+	}
+	if f.forget == nil {
+		e.Input = f.passedInput(st)
+	}
+	if said := f.input(st); !bytes.Equal(said, e.Input) {
+		e.Prompt = said
 	}
 	if f.stepStatus(st) == StepCompleted {
 		e.Output = st.output

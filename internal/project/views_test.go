@@ -79,25 +79,31 @@ func TestTrail(t *testing.T) {
 	j.step(6, "B", &engine.StepFailed{Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).run(
 		&engine.RunFailed{Error: engine.Failure{Message: "slow down"}})
 	want := []TrailEntry{
-		{NodeID: "A", AgentID: "b", AgentName: "Critic", Order: 0, Round: 0, Input: engine.Value(`"to A"`),
+		{NodeID: "A", AgentID: "b", AgentName: "Critic", Order: 0, Round: 0,
+			Input: engine.Value(`"x"`), Prompt: engine.Value(`"to A"`),
 			Output: engine.Value(`"by A"`), SentToNodeID: "B"},
-		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 1, Round: 0, Input: engine.Value(`"to B"`),
+		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 1, Round: 0,
+			Input: engine.Value(`"by A"`), Prompt: engine.Value(`"to B"`),
 			Output: engine.Value(`"by B"`), SentToNodeID: "C"},
-		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 2, Round: 0, Input: engine.Value(`"to C"`),
+		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 2, Round: 0,
+			Input: engine.Value(`"by B"`), Prompt: engine.Value(`"to C"`),
 			Output: engine.Value(`"by C"`), SentToNodeID: "B"},
-		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 3, Round: 1, Input: engine.Value(`"to B"`),
+		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 3, Round: 1,
+			Input: engine.Value(`"by C"`), Prompt: engine.Value(`"to B"`),
 			Output: engine.Value(`"by B"`), SentToNodeID: "C"},
-		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 4, Round: 1, Input: engine.Value(`"to C"`),
+		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 4, Round: 1,
+			Input: engine.Value(`"by B"`), Prompt: engine.Value(`"to C"`),
 			Output: engine.Value(`"by C"`), SentToNodeID: "B"},
-		{NodeID: "B", AgentID: "a", AgentName: "Writer", Order: 5, Round: 2, Input: engine.Value(`"to B"`),
+		{NodeID: "B", AgentID: "a", AgentName: "Writer", Order: 5, Round: 2,
+			Input: engine.Value(`"by C"`), Prompt: engine.Value(`"to B"`),
 			Error: new("slow down")},
 	}
 	got := Fold("r", def, j.events).Trail()
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Error(diff)
 	}
-	wantJSON(t, got[5:], `[{"nodeId":"B","agentId":"a","agentName":"Writer","order":5,"round":2,"input":"to `+
-		`B","output":null,"error":"slow down"}]`)
+	wantJSON(t, got[5:], `[{"nodeId":"B","agentId":"a","agentName":"Writer","order":5,"round":2,"input":"by `+
+		`C","prompt":"to B","output":null,"error":"slow down"}]`)
 	wantJSON(t, Fold("r", def, begun(`1`).events).Trail(), `[]`) // S1-7
 }
 

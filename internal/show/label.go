@@ -223,10 +223,10 @@ func condition(c workflow.Condition) string {
 	case workflow.LangFunc:
 		return clean(c.Func + "()")
 	case workflow.LangMatch:
-		if c.Op == "contains" {
-			return clean(fmt.Sprintf("contains %q", c.Text))
+		if c.Op == "equal" || c.Op == "" {
+			return clean(fmt.Sprintf("is %q", c.Text))
 		}
-		return clean(fmt.Sprintf("is %q", c.Text))
+		return clean(fmt.Sprintf("%s %q", strings.ReplaceAll(c.Op, "_", " "), c.Text))
 	}
 	text := strings.TrimSpace(c.Text)
 	if inner, ok := strings.CutPrefix(text, "{{"); ok {

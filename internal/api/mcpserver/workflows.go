@@ -37,7 +37,7 @@ var (
 	// graphProps are the properties of the main graph and of branches of a rounds document.
 	graphProps = []prop{
 		opt("nodes", `{"type":"array","items":`+aNode+`}`,
-			`ALL nodes; the run begins with the first. Example: [{"id": "a1", "type": "agent", "config": {"agentId": `+
+			`ALL nodes; the run begins with the first, unless edges lead to it and exactly one node has none. Example: [{"id": "a1", "type": "agent", "config": {"agentId": `+
 				`"writer"}}]`),
 		opt("edges", `{"type":"array","items":`+anEdge+`}`,
 			`ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its `+
@@ -53,6 +53,9 @@ var (
 				`seconds between two runs; optional.`),
 		opt("timeZone", nullableType("string"), "The time zone of a calendar schedule, such as Europe/Berlin."),
 		opt("turnInstruction", nullableType("string"), "Text that is added before the input of each agent."),
+		opt("context", nullableType("string"),
+			"What an agent is sent: turns (the default: the recent turns and the previous output) or previous (the "+
+				"previous output alone)."),
 	}
 	workflowOut = closedObject(
 		req("id", aText, ""), req("name", aText, ""),

@@ -17,7 +17,7 @@ import (
 func routes(id, text string, nodes ...string) catalog.Put {
 	p := doc(id, text)
 	p.Format = catalog.FormatRoutes
-	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", nil, int64(15), nil,
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{id, "Name " + text, nil, int64(1), "n1", "tool", nil, int64(15), nil,
 		`[{"id":"a"}]`}}
 	if len(nodes) == 0 {
 		nodes = []string{"n1", "n2"}
@@ -87,7 +87,7 @@ func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	all := []string{"'", `"`, "'); DROP TABLE agents; --", "\x00", "a\x00b", "%", "\\", "ü\u2028🙂", "", "NULL", "\n"}
 	texts := slices.DeleteFunc(slices.Clone(all), refuses)
 	p := catalog.Put{ID: "'; --", Format: "routes", Text: []byte("x"), At: noon, Rows: &catalog.Rows{}}
-	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], nil, int64(-1), int64(1) << 62,
+	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], texts[0], nil, int64(-1), int64(1) << 62,
 		"no JSON"}
 	for i, s := range texts {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{s, p.ID, s, s, s, s})
@@ -137,11 +137,11 @@ func testRefused(t *testing.T, s catalog.Store, p catalog.Put, bad string) {
 	named := p
 	named.Text, named.Name = []byte("refused"), bad
 	for column, q := range map[string]catalog.Put{
-		"agent_workflows.description":         rows(func(r *catalog.Rows) { r.Workflow[2] = bad }),
-		"agent_workflow_nodes.prompt":         rows(func(r *catalog.Rows) { r.Nodes[0][5] = bad }),
-		"agent_workflow_nodes.id":             rows(func(r *catalog.Rows) { r.Nodes[0][0] = bad }),
-		"agent_workflow_edges.condition_type": rows(func(r *catalog.Rows) { r.Edges[0][4] = bad }),
-		"workflow_versions.name":              named,
+		"agent_workflows.description":        rows(func(r *catalog.Rows) { r.Workflow[2] = bad }),
+		"agent_workflow_nodes.prompt":        rows(func(r *catalog.Rows) { r.Nodes[0][5] = bad }),
+		"agent_workflow_nodes.id":            rows(func(r *catalog.Rows) { r.Nodes[0][0] = bad }),
+		"agent_workflow_edges.conditionType": rows(func(r *catalog.Rows) { r.Edges[0][4] = bad }),
+		"workflow_versions.name":             named,
 	} {
 		_, err := s.Put(t.Context(), []catalog.Put{q}, nil)
 		if e, ok := errors.AsType[*catalog.TextError](err); !ok || e.Column != column || e.Reason == "" {
@@ -150,7 +150,7 @@ func testRefused(t *testing.T, s catalog.Store, p catalog.Put, bad string) {
 	}
 	rowsAre(t, s, p.ID, *p.Rows)
 	err := s.PutAgents(t.Context(), []catalog.Row{{"x", nil, nil, bad, nil, nil, nil}}, false, nil)
-	if e, ok := errors.AsType[*catalog.TextError](err); !ok || e.Column != "agents.system_prompt" {
+	if e, ok := errors.AsType[*catalog.TextError](err); !ok || e.Column != "agents.systemPrompt" {
 		t.Errorf("an agent with %q: %v", bad, err)
 	}
 	if _, err := s.Entry(t.Context(), bad); !errors.Is(err, catalog.ErrNotFound) {

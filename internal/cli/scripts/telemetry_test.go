@@ -142,9 +142,10 @@ var telemetryFiles = map[string]string{
   {"id": "s", "type": "start", "data": {"initialInput": "` + canary + ` bees"}},
   {"id": "w", "type": "agent", "data": {"agentName": "writer", "model": "openai/gpt-5-mini", "systemPrompt": "` +
 		canary + `", "userPrompt": "{{PREVIOUS_OUTPUT}}", "tools": {"subagents": true}}},
-  {"id": "h", "type": "agent", "data": {"agentName": "helper"}},
+  {"id": "h", "type": "agent", "data": {"agentName": "helper", "model": "gpt-5"}},
   {"id": "ok", "type": "approval"},
-  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "model": "gpt-5",
+    "userPrompt": "{{PREVIOUS_OUTPUT}}"}}],
  "connections": [
   {"source": "s", "target": "w"}, {"source": "w", "target": "h", "sourceHandle": "subagent"}, {"source": "w", ` +
 		`"target": "ok"},

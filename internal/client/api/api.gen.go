@@ -2464,6 +2464,7 @@ type Run struct {
 	Id              string                  `json:"id"`
 	Input           interface{}             `json:"input"`
 	Interrupted     bool                    `json:"interrupted"`
+	Labels          *map[string]string      `json:"labels,omitempty"`
 	Output          interface{}             `json:"output"`
 	Outputs         map[string]interface{}  `json:"outputs"`
 	ParentRun       *string                 `json:"parentRun"`
@@ -2946,6 +2947,7 @@ type TrailEntry struct {
 	NodeId       string           `json:"nodeId"`
 	Order        int64            `json:"order"`
 	Output       interface{}      `json:"output"`
+	Prompt       interface{}      `json:"prompt,omitempty"`
 	Round        int64            `json:"round"`
 	SentToNodeId *string          `json:"sentToNodeId,omitempty"`
 	ToolCalls    *[]TrailCall     `json:"toolCalls,omitempty"`

@@ -183,8 +183,8 @@ const (
 	ExpressionValue     = "value"     // any expression or token, between {{ and }}
 	ExpressionCondition = "condition" // the string is a condition
 	ExpressionPrompt    = "prompt"    // tokens; with inputs, as ExpressionValue
-	ExpressionTemplate  = "template"  // with inputs, references between {{ and }}
-	ExpressionTurn      = "turn"      // as ExpressionTemplate, with any expression
+	ExpressionTemplate  = "template"  // tokens; with inputs, references between {{ and }} too
+	ExpressionTurn      = "turn"      // with inputs, any expression of them between {{ and }}
 	ExpressionOutput    = "output"    // as ExpressionValue after the last step: no tokens
 	ExpressionInput     = "input"     // any expression of the input only, between {{ and }}
 )

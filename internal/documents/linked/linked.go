@@ -29,5 +29,5 @@ func (formats) Read(file string, data []byte, opts documents.Options) (*workflow
 // Of implements documents.Formats.
 func (formats) Of(name string) (documents.Traits, bool) {
 	f, ok := format.Of(name)
-	return documents.Traits{Branches: f.Branches, DefaultModel: f.DefaultModel}, ok
+	return documents.Traits{Branches: f.Branches}, ok
 }

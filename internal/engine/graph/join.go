@@ -6,15 +6,6 @@ import "github.com/hocket-run/hocket/internal/engine/plan"
 // count unless alone is set.
 func (g *Graph[L]) JoinReady(join, scopeID int, alone bool) bool {
 	f := g.flows[g.Scope(scopeID).Flow]
-	arrived := map[int]bool{}
-	for _, t := range g.Ready {
-		if t.Node == join && t.Scope == scopeID {
-			arrived[t.Edge] = true
-		}
-	}
-	if len(arrived) >= f.Nodes[join].Inbound {
-		return true
-	}
 	for _, list := range [2][]Token{g.Ready, g.Queued} {
 		for _, t := range list {
 			if t.Scope != scopeID || t.Node == join {

@@ -223,14 +223,32 @@ func (s Sight[L]) Caught(id string) Caught {
 	return Caught{}
 }
 
+// around returns the entry of a block that has not ended yet, with what the scope's own branch of it
+// has so far, or false if there is nothing: later passes show the same through [Sight.children].
+func (s Sight[L]) around(block int) (expr.Entry, bool) {
+	if s.overlay == nil || s.f.Nodes[block].Kind != workflow.KindFork {
+		return expr.Entry{}, false
+	}
+	var out expr.Entry
+	for _, c := range s.f.Nodes[block].Children {
+		child, ok := s.around(c)
+		if step, own := s.overlay[c]; own {
+			child, ok = s.Entry(Entry{c, step}), true
+		}
+		if ok {
+			out.Children = append(out.Children, expr.Child{ID: plan.LocalID(s.f.Nodes[c].ID), Entry: child})
+		}
+	}
+	return out, out.Children != nil
+}
+
 // EntryOf returns the visible entry of a node, by its id, with or without the path of its sub-flow.
 func (s Sight[L]) EntryOf(id string) (expr.Entry, bool) {
 	if idx, known := s.f.Index[id]; known {
-		x, ok := s.find(idx)
-		if !ok {
-			return expr.Entry{}, false
+		if x, ok := s.find(idx); ok {
+			return s.Entry(x), true
 		}
-		return s.Entry(x), true
+		return s.around(idx)
 	}
 	for _, x := range s.entries {
 		if plan.LocalID(s.f.Nodes[x.Node].ID) == id {

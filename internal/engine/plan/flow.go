@@ -79,8 +79,8 @@ type Node struct {
 // Agent is an agent of a [Flow].
 type Agent struct {
 	*workflow.Agent
-	// SystemTemplate is the system prompt if it refers to steps, Schema the schema of the agent's
-	// output; nil if there is none.
+	// SystemTemplate is the system prompt if it has references or tokens, Schema the schema of the
+	// agent's output; nil if there is none.
 	SystemTemplate *expr.Template
 	Schema         *schema.Schema
 }
@@ -290,14 +290,22 @@ func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition
 
 func compileAgent(a *workflow.Agent, opts expr.Options) (*Agent, error) {
 	c := &Agent{Agent: a}
+	t := &expr.Template{}
 	if a.Template {
-		t, problems := expr.ParseTemplate(a.System, opts)
+		var problems []expr.Problem
+		t, problems = expr.ParseTemplate(a.System, opts)
 		if p := expr.Refusal(problems); p != nil {
 			return nil, fmt.Errorf("compile agent %q: instruction: %s", a.ID, p.Message)
 		}
-		if len(t.Refs()) > 0 {
-			c.SystemTemplate = t
-		}
+	}
+	switch {
+	case a.Tokens && a.Template:
+		t = t.WithTokens()
+	case a.Tokens:
+		t = expr.ParseTokens(a.System)
+	}
+	if len(t.Refs()) > 0 {
+		c.SystemTemplate = t
 	}
 	if a.Output != nil {
 		s, err := schema.Compile(a.Output.Schema)

@@ -30,7 +30,8 @@ func Keys() []Key {
 			"what the agent is for; shown to agents that may ask it or hand over to it"},
 		{"model", "model", true, "`provider/model`, or in steps documents an entry of `models`"},
 		{"instruction", "systemPrompt", true,
-			"the system prompt; a template in steps documents, sent as written elsewhere"},
+			"the system prompt; a template in steps documents, in canvas documents with [tokens](canvas.md#prompts), " +
+				"sent as written elsewhere"},
 		{"instruction_file", "", true, "the name of a file, or a list of names, whose text is the instruction: see " +
 			"[files](#date-environment-and-files)"},
 		{"", "params", true,

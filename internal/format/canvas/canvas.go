@@ -15,9 +15,6 @@ const Format = "canvas"
 
 // Defaults of agents (S0-10, S0-16).
 const (
-	// DefaultModel is the model if neither a flag nor the document nor HOCKET_MODEL names one
-	// (D26). It is not in the workflow.
-	DefaultModel = "gpt-5"
 	// DefaultSystem is the system prompt of agents without one, EmptyText the output of an agent
 	// whose reply is empty.
 	DefaultSystem = "You are a helpful assistant."

@@ -21,7 +21,11 @@ func (r *reader) expressions(n *node, data *source.Fields) {
 		texts, p.Expressions = r.doc.Prompt(n.id, data.Get("userPrompt"))
 		n.texts = append(n.texts, texts)
 	}
-	if at := data.Get("systemPrompt"); r.doc.Expressions && at != nil && isTemplate(n.agent.System) {
+	switch at := data.Get("systemPrompt"); {
+	case !r.doc.Expressions:
+		texts, _ := r.doc.Prompt(n.id, at)
+		n.texts = append(n.texts, texts)
+	case at != nil && isTemplate(n.agent.System):
 		n.agent.Template = true
 		n.texts = append(n.texts, nodes.Template(n.id, at))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // A node with `"data": {"join": "all"}` waits for everything that can still arrive through its
-// connections. In the graph it is preceded by a hidden free join.
+// connections, also where a node before it runs once for each path. In the graph it is preceded by a hidden free join.
 
 const (
 	keyJoin    = "join"
@@ -51,19 +51,26 @@ func (r *reader) joins() {
 		out[l.edge.From] = append(out[l.edge.From], l.edge)
 	}
 	notes := 0
+	meet := map[string]bool{}
+	meets := func(n *node) bool {
+		if _, ok := meet[n.id]; !ok {
+			meet[n.id] = in[n.id] > 1 && pathsMeet(n.id, out)
+		}
+		return meet[n.id]
+	}
 	for _, n := range r.order {
 		switch {
-		case n.joins && in[n.id] < 2:
+		case n.joins && in[n.id] < 2 && !r.severalBefore(n, meets):
 			at := n.at.Get("data").Entry(keyJoin)
 			r.diags.Warnf(at.KeySpan, at.Value.Path(), codeNoEffect,
-				"join has no effect: fewer than two connections lead to %q", n.id)
+				"join has no effect: fewer than two paths lead to %q", n.id)
 			n.joins = false
 		case n.joins:
 			n.joinID = n.id + joinSuffix
 			for r.nodes[n.joinID] != nil {
 				n.joinID += "_"
 			}
-		case in[n.id] > 1 && n.parent == "" && !n.unclearJoin && notes < maxHints && pathsMeet(n.id, out):
+		case in[n.id] > 1 && n.parent == "" && !n.unclearJoin && notes < maxHints && meets(n):
 			notes++
 			r.diags.Add(diag.Diagnostic{
 				Code: codeRunsPerPath, Severity: diag.Info, Span: n.at.Span, Path: n.at.Path(),
@@ -73,6 +80,28 @@ func (r *reader) joins() {
 			})
 		}
 	}
+}
+
+// severalBefore reports whether a node that leads to n, with no join in between, may run once for each
+// of several paths.
+func (r *reader) severalBefore(n *node, meets func(*node) bool) bool {
+	before := map[string][]*node{}
+	for _, l := range r.links {
+		before[l.edge.To] = append(before[l.edge.To], r.nodes[l.edge.From])
+	}
+	seen := map[*node]bool{n: true}
+	for todo := before[n.id]; len(todo) > 0; {
+		one := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if one == nil || seen[one] || one.joins {
+			continue
+		}
+		if seen[one] = true; meets(one) {
+			return true
+		}
+		todo = append(todo, before[one.id]...)
+	}
+	return false
 }
 
 // pathsMeet reports whether two paths that leave one node together arrive at the node to through
@@ -168,7 +197,7 @@ func (o *writer) joined() {
 	}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
-		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(o.out[n.ID]) != 1 ||
+		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 && o.w.Format != Format || len(o.out[n.ID]) != 1 ||
 			n.ID == o.w.Entry {
 			continue
 		}

@@ -1,6 +1,7 @@
 package canvas
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -162,6 +163,7 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 			}
 		}
 	}
+	nodes.Misplaced(n.kind, n.id, data, dataKeys[n.kind], &r.diags, "draw an if node before it")
 	for _, e := range data.Node().Entries {
 		if want := misspelledKeys[n.kind][e.Key]; want != "" && data.Node().Get(want) == nil {
 			data.Get(e.Key)
@@ -214,7 +216,11 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	}
 	r.tools(n, a, data)
 	r.rest(a, data)
-	r.notReplaced(data)
+	a.Tokens = hasTokens(a.System)
+	r.notReplaced(data.Get("systemPrompt"))
+	if !r.doc.Expressions { // in expressions a token may have spaces, and anything else is an error
+		r.notReplaced(data.Get("userPrompt"))
+	}
 	if chooses && a.Params.ReasoningEffort == defaultEffort {
 		a.Params.ReasoningEffort = ""
 	}
@@ -319,25 +325,22 @@ func (r *reader) condition(n *node, data *source.Fields) {
 	items := data.List("conditions")
 	for i, item := range items {
 		f := item.Fields(&r.diags)
-		op := f.Str("operator")
-		if op != "" && op != "equal" && op != expr.OpContains {
-			v := f.Get("operator")
-			w := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "the unknown operator %q counts as equal", op)
-			w.Hint = "the operators are equal, contains"
-			op = ""
+		op := cmp.Or(f.Str("operator"), expr.OpEqual)
+		r.operator(f.Get("operator"), op)
+		value := f.Get("value")
+		if at := f.Get("if"); !at.IsNull() {
+			d.Cases = append(d.Cases, r.expression(n, i, at, f))
+		} else {
+			if f != nil {
+				r.operand(item, value, op)
+			}
+			d.Cases = append(d.Cases, matchCase(i, op, f.Text("value")))
 		}
-		if op == "" {
-			op = "equal"
-		}
-		if f != nil {
-			r.operand(item, f.Get("value"))
-		}
-		d.Cases = append(d.Cases, matchCase(i, op, f.Text("value")))
 		f.Unknown(diag.Warning, "id")
 	}
 	// The legacy form applies only if the list is missing or empty (S0-23).
 	if legacy := data.Get("condition"); len(items) == 0 && !legacy.IsNull() {
-		r.operand(legacy, legacy)
+		r.operand(legacy, legacy, expr.OpContains)
 		d.Cases = append(d.Cases, matchCase(0, expr.OpContains, data.Text("condition")))
 	}
 	n.ports = map[string]bool{workflow.PortFalse: true}
@@ -352,9 +355,47 @@ func matchCase(i int, op, text string) workflow.Case {
 		Op: op, Text: text}}
 }
 
-// operand warns of a condition that never holds (S0-21).
-func (r *reader) operand(at, value *source.Node) {
-	if value == nil || value.IsScalar() && strings.TrimSpace(value.Text) == "" {
+// expression reads the condition i of an if node as an expression.
+func (r *reader) expression(n *node, i int, at *source.Node, f *source.Fields) workflow.Case {
+	for _, key := range []string{"operator", "value"} {
+		if v := f.Get(key); !v.IsNull() {
+			r.diags.Errorf(v.Span, v.Path(), codeBadValue, "a condition has if or %s, not both", key)
+		}
+	}
+	texts, when := nodes.Condition(n.id, at, &r.diags)
+	n.texts = append(n.texts, texts)
+	return workflow.Case{Port: fmt.Sprint(portCondition, i), When: when}
+}
+
+// operator reports an operator that does not exist (S0-21).
+func (r *reader) operator(at *source.Node, op string) {
+	if slices.Contains(expr.Operators(), op) {
+		return
+	}
+	signs := map[string]string{"=": expr.OpEqual, "==": expr.OpEqual, "<": expr.OpLess, "<=": expr.OpLessOrEqual,
+		">": expr.OpGreater, ">=": expr.OpGreaterOrEqual}
+	d := r.diags.Errorf(at.Span, at.Path(), codeBadValue, "unknown operator %q", op)
+	if want := signs[op]; want != "" {
+		d.Hint = "write " + want
+	} else if d.Hint = r.similar(op, expr.Operators()...); d.Hint == "" {
+		d.Hint = "the operators are " + strings.Join(expr.Operators(), ", ")
+	}
+}
+
+// operand warns of a condition that never holds (S0-21), and reports an operand that is not a number
+// where one is compared.
+func (r *reader) operand(at, value *source.Node, op string) {
+	switch empty := value == nil || value.IsScalar() && strings.TrimSpace(value.Text) == ""; {
+	case !empty && !value.IsScalar():
+	case expr.ComparesNumbers(op):
+		text := ""
+		if value != nil {
+			at, text = value, value.Text
+		}
+		if _, ok := expr.Number(text); !ok {
+			r.diags.Errorf(at.Span, at.Path(), codeBadValue, "%s compares numbers, and %q is not one", op, text)
+		}
+	case empty:
 		r.diags.Warnf(at.Span, at.Path(), codeEmptyOperand, "a condition with an empty value never holds")
 	}
 }

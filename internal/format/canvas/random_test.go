@@ -80,9 +80,10 @@ func document(t *rapid.T) object {
 		case 0:
 			conditions := []object{}
 			for range rapid.IntRange(0, 3).Draw(t, "conditions") {
-				conditions = append(conditions, object{
-					"operator": rapid.SampledFrom([]string{"equal", "contains", "is"}).Draw(t, "operator"),
-					"value":    someText(t, "value")})
+				conditions = append(conditions, rapid.SampledFrom([]object{
+					{"operator": "equal", "value": someText(t, "value")}, {"operator": "contains", "value": "x"},
+					{"value": "y"}, {"operator": "less_or_equal", "value": "-1.5"}, {"if": "$input == 'x'"},
+				}).Draw(t, "condition"))
 			}
 			data := object{"conditions": conditions, "label": someText(t, "label")}
 			if rapid.Bool().Draw(t, "legacy") {

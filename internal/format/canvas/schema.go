@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 )
@@ -15,8 +16,8 @@ func canvasForms(typ string) part.Object {
 		"initialInput": part.Anything("the input of runs that are given none"),
 		"agentName":    part.Word("the name that people see; Agent by default"),
 		"systemPrompt": part.Expressions(
-			part.Word("the system prompt, sent as written; where the document has inputs, with {{ $input.NAME }} and "+
-				"{{ $steps.ID.output }}"), part.ExpressionTemplate),
+			part.Word("the system prompt, with {{PREVIOUS_OUTPUT}}, and where the document has inputs with "+
+				"{{ $input.NAME }} and {{ $steps.ID.output }}"), part.ExpressionTemplate),
 		"userPrompt": part.Expressions(
 			part.Word("the user message, with {{PREVIOUS_OUTPUT}}, and any {{ … }} where the document has inputs; "+
 				"the previous output without it"), part.ExpressionPrompt),
@@ -28,8 +29,12 @@ func canvasForms(typ string) part.Object {
 			part.MapOf("", part.Object{"type": []string{"boolean", "null"}})),
 		"conditions": part.List("conditions in order; the first that is true continues at its handle condition-0, "+
 			"condition-1, …, else false", part.Entry("", part.Object{
-			"id": part.Object{}, "operator": part.Word("equal or contains"),
-			"value": part.Scalar("the text that the previous output is compared with"),
+			"id": part.Object{},
+			"operator": part.OneOf("how the previous output is compared with value: as texts (equal by default), or as "+
+				"numbers", append(expr.Operators(), "")...),
+			"value": part.Scalar("the text or the number that the previous output is compared with"),
+			"if": part.Expressions(part.Scalar("in place of operator and value: a condition as in steps documents, "+
+				"such as $steps.ID.output.score >= 7"), part.ExpressionCondition),
 		})),
 		"condition":   part.Scalar("the older form of one condition: a text that the previous output contains"),
 		"message":     part.Expressions(part.Word("the older name of prompt"), part.ExpressionPrompt),

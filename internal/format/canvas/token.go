@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Tokens that are replaced in a userPrompt, exactly as spelled here (S0-11, ADR 46).
+// Tokens that are replaced in prompts, exactly as spelled here (S0-11, ADR 46).
 const (
 	tokenOutput = "{{PREVIOUS_OUTPUT}}" //nolint:gosec // no credential
 	tokenNote   = "{{APPROVAL_NOTE}}"
@@ -17,20 +17,15 @@ const (
 // braced matches text that may have been meant as a token.
 var braced = regexp.MustCompile(`\{\{[ \t]*([A-Za-z_ -]{4,40}?)[ \t]*\}\}`)
 
-// notReplaced warns of text that looks like a prompt token but is sent to the model unchanged.
-func (r *reader) notReplaced(data *source.Fields) {
-	if v := data.Get("systemPrompt"); v != nil && v.Kind == source.String {
-		for _, token := range []string{tokenOutput, tokenNote} {
-			if strings.Contains(v.Text, token) {
-				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced,
-					"%s is replaced in a userPrompt only; here it is sent "+
-						"as it is", token).Hint = `move it into "userPrompt"`
-			}
-		}
-	}
-	v := data.Get("userPrompt")
-	if v == nil || v.Kind != source.String || r.doc.Expressions {
-		return // with expressions, a token may have spaces, and anything else is an error
+// hasTokens reports whether a text has a token.
+func hasTokens(text string) bool {
+	return strings.Contains(text, tokenOutput) || strings.Contains(text, tokenNote)
+}
+
+// notReplaced warns of text in a prompt that looks like a token but is sent to the model unchanged.
+func (r *reader) notReplaced(v *source.Node) {
+	if v == nil || v.Kind != source.String {
+		return
 	}
 	seen := map[string]bool{tokenOutput: true, tokenNote: true}
 	for _, m := range braced.FindAllStringSubmatch(v.Text, -1) {
@@ -56,7 +51,13 @@ func (r *reader) notes() {
 		before[l.edge.To] = append(before[l.edge.To], l.edge.From)
 	}
 	for _, n := range r.order {
-		if n.def.Agent == nil || n.parent != "" || !strings.Contains(n.def.Agent.Prompt.Text, tokenNote) {
+		if n.def.Agent == nil || n.parent != "" {
+			continue
+		}
+		key := "userPrompt"
+		if strings.Contains(n.agent.System, tokenNote) {
+			key = "systemPrompt"
+		} else if !strings.Contains(n.def.Agent.Prompt.Text, tokenNote) {
 			continue
 		}
 		seen, todo, found := map[string]bool{}, before[n.id], false
@@ -68,7 +69,7 @@ func (r *reader) notes() {
 				todo = append(todo, before[id]...)
 			}
 		}
-		if v := n.at.Get("data").Get("userPrompt"); !found && v != nil {
+		if v := n.at.Get("data").Get(key); !found && v != nil {
 			r.diags.Warnf(v.Span, v.Path(), codeNoApproval, "%s is always empty here: no approval leads to this node",
 				tokenNote)
 		}

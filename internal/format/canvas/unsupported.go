@@ -132,6 +132,9 @@ func (o *writer) reportAgent(a *workflow.Agent) {
 	if a.Template && !isTemplate(a.System) {
 		addf("a system prompt with templates")
 	}
+	if a.Tokens != hasTokens(a.System) {
+		addf("a system prompt whose tokens are sent as they are")
+	}
 	if a.System == "" {
 		addf("that there is no system prompt")
 	}

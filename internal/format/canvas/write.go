@@ -56,8 +56,9 @@ type docData struct {
 }
 
 type docCondition struct {
-	Operator string `json:"operator"`
-	Value    string `json:"value"`
+	Operator string  `json:"operator,omitempty"`
+	Value    *string `json:"value,omitempty"`
+	If       string  `json:"if,omitempty"`
 }
 
 type connection struct {
@@ -302,6 +303,9 @@ func (o *writer) node(n *workflow.Node) {
 		if n.Name != "" && n.Name != a.Title() || n.Name == "" && n.ID != a.Title() {
 			o.unsupported.Nodef(n, "its own name in addition to its agent's, %q", a.Title())
 		}
+		if n.Agent.Prompt.Default != "" {
+			o.unsupported.Nodef(n, "what it is sent without any input")
+		}
 		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
 		if n.Agent.Prompt.Mode == workflow.PromptContext {
 			d.Data.Context = contextAll
@@ -391,10 +395,15 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 	d := &docData{Label: n.Name}
 	handles := map[string]string{}
 	for i, k := range n.Decide.Cases {
-		if k.When.Language != workflow.LangMatch {
+		switch k.When.Language {
+		case workflow.LangMatch:
+			d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: &k.When.Text})
+		case workflow.LangExpr:
+			d.Conditions = append(d.Conditions, docCondition{If: k.When.Text})
+		default:
 			o.unsupported.Nodef(n, "the condition %s", conditionText(k.When))
+			d.Conditions = append(d.Conditions, docCondition{})
 		}
-		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
 		handle := fmt.Sprint(portCondition, i)
 		if other, twice := handles[k.Port]; twice && other != handle {
 			o.unsupported.Nodef(n, "two conditions with the same branch, %q", k.Port)

@@ -175,7 +175,7 @@ func TestWrite_Unsupported(t *testing.T) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: "no", To: "first"})
 			w.Agents = w.Agents[:1]
 		}, []string{
-			`node "second": the condition "1 == 1"`, `node "second": two conditions with the same branch, "yes"`,
+			`node "second": two conditions with the same branch, "yes"`,
 			`node "second": the condition that the Go function "f" decides`,
 			`node "second": that the step fails where no condition holds`}},
 		{"edges", func(w *workflow.Workflow) {

@@ -53,6 +53,7 @@ func (d *Document) Check(w *workflow.Workflow, all []*Texts, unclear bool, diags
 			reads = append(reads, c.checkStretch(t, p, p.at)...)
 		}
 		if n := c.byID[t.node]; n != nil && len(reads) > 0 {
+			reads = append(reads, n.Reads...) // of its other texts
 			slices.Sort(reads)
 			n.Reads = slices.Compact(reads)
 		}

@@ -1,6 +1,11 @@
 package nodes
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+)
 
 // Types of nodes that call no model, in the order of messages. They include approvals, for which
 // canvas documents have rules of their own.
@@ -18,7 +23,7 @@ func Types() []string { return []string{Tool, Workflow, Set, Ask, Approval} }
 // Keys returns the keys of the settings of a type, or nil for an unknown type. The caller owns the
 // slice.
 func Keys(typ string) []string {
-	work := []string{"if", "timeout", "call_timeout", "retry", "on_error"}
+	work := policyKeys()
 	asked := []string{"deadline", "on_deadline", "remind_after", "roles"}
 	switch typ {
 	case Tool:
@@ -33,6 +38,27 @@ func Keys(typ string) []string {
 		return slices.Concat([]string{"prompt", "on_reject"}, asked)
 	}
 	return nil
+}
+
+// policyKeys returns the keys that determine whether and how long a node runs, and what follows its
+// failure.
+func policyKeys() []string { return []string{"if", "timeout", "call_timeout", "retry", "on_error"} }
+
+// Misplaced reports policies of a node whose type has none: without them the node would run where it
+// was meant not to. known are the keys of the type; hint says what replaces `if`.
+func Misplaced(typ, id string, f *source.Fields, known []string, diags *diag.List, hint string) {
+	for _, key := range policyKeys() {
+		e := f.Node().Entry(key)
+		if e == nil || e.Value.IsNull() || slices.Contains(known, key) ||
+			key == "timeout" && slices.Contains(known, "deadline") {
+			continue
+		}
+		f.Get(key)
+		d := diags.Errorf(e.KeySpan, e.Value.Path(), codeMisplaced, "node %q: %s node has no %s", id, article(typ), key)
+		if key == "if" {
+			d.Hint = hint
+		}
+	}
 }
 
 // requiredKeys are the required keys of the settings of a type, with an example of each.
@@ -74,4 +100,5 @@ const (
 	codeConstant   = "condition-constant"
 	codePlain      = "not-replaced"
 	codeNoEffect   = "no-effect"
+	codeMisplaced  = "misplaced-key"
 )

@@ -104,7 +104,7 @@ func (r *reader) approval() {
 }
 
 func article(typ string) string {
-	if typ == Ask || typ == Approval {
+	if strings.ContainsRune("aeiou", rune(typ[0])) {
 		return "an " + typ
 	}
 	return "a " + typ
@@ -262,16 +262,9 @@ func (r *reader) roles() []string {
 // policies reads when a node runs, for how long, and what follows its failure; works reports that
 // the kind of the node does work.
 func (r *reader) policies(works bool) {
-	if v := r.f.Get("if"); !v.IsNull() {
-		switch {
-		case !v.IsScalar():
-			r.errorf(v, source.CodeWrongType, "if must be a condition, found %s", v.Kind)
-		case strings.TrimSpace(v.Text) == "":
-			r.errorf(v, codeBadValue, "the condition is empty").Hint = "leave `if` out, or write a condition"
-		default:
-			r.n.If = &workflow.Condition{Language: workflow.LangExpr, Text: v.Text}
-			r.texts.parts = append(r.texts.parts, stretch{v, asCondition})
-		}
+	if v := r.f.Get("if"); !v.IsNull() && r.isCondition(v) {
+		r.n.If = &workflow.Condition{Language: workflow.LangExpr, Text: v.Text}
+		r.texts.parts = append(r.texts.parts, stretch{v, asCondition})
 	}
 	if works {
 		r.n.Timeout, r.n.CallTimeout = r.duration("timeout"), r.duration("call_timeout")
@@ -283,6 +276,28 @@ func (r *reader) policies(works bool) {
 	case wordDefault:
 		r.n.Catch = &workflow.Catch{Port: workflow.PortOut, Default: r.value(value)}
 	}
+}
+
+// isCondition reports whether v may be a condition, and what is wrong with it if it may not.
+func (r *reader) isCondition(v *source.Node) bool {
+	switch {
+	case !v.IsScalar():
+		r.errorf(v, source.CodeWrongType, "if must be a condition, found %s", v.Kind)
+	case strings.TrimSpace(v.Text) == "":
+		r.errorf(v, codeBadValue, "the condition is empty").Hint = "leave `if` out, or write a condition"
+	default:
+		return true
+	}
+	return false
+}
+
+// Condition returns the condition at, of the node id, and its text for [Document.Check].
+func Condition(id string, at *source.Node, diags *diag.List) (*Texts, workflow.Condition) {
+	r := &reader{at: at, diags: diags, n: &workflow.Node{ID: id}, texts: &Texts{node: id}}
+	if r.isCondition(at) {
+		r.texts.parts = append(r.texts.parts, stretch{at, asCondition})
+	}
+	return r.texts, workflow.Condition{Language: workflow.LangExpr, Text: at.Text}
 }
 
 // duration reads a duration such as 90s, 1h30m or 2d; a number alone is in seconds.

@@ -46,6 +46,9 @@ func (g *graph) edge(item *source.Node) {
 	e.edge.From, e.edge.To = from.Text, to.Text
 	start := g.nodes[from.Text]
 	g.hasEdge = g.hasEdge || start != nil
+	if start != nil && start.id != to.Text {
+		g.entered[to.Text] = true
+	}
 	switch {
 	case start == nil && g.unclear, start != nil && g.nodes[to.Text] == nil && g.unclear:
 		return // it may be a node that was not understood

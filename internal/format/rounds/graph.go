@@ -18,18 +18,20 @@ type graph struct {
 	f           *source.Fields
 	branch      string // "" for the main graph
 	instruction string
+	context     string // a value of keyContext
 
 	instructionAt      *source.Node // nil if there is none
 	instructionChecked bool         // already checked
 	doc                *nodes.Document
 	texts              []*nodes.Texts // with expressions
 
-	order     []*node
+	order     []*node          // that of the document, after the node with which a run begins
 	nodes     map[string]*node // by id
 	edgeIDs   map[string]diag.Span
-	ids       []string // sorted on first use
-	edges     []*edge  // edges that the run can follow, at most one for each node
-	hasEdge   bool     // an edge leaves a node, wherever it leads
+	ids       []string        // sorted on first use
+	edges     []*edge         // edges that the run can follow, at most one for each node
+	hasEdge   bool            // an edge leaves a node, wherever it leads
+	entered   map[string]bool // nodes that edges of other nodes lead to, followed or not
 	maxRounds int
 	unclear   bool // some node was not understood
 
@@ -38,7 +40,7 @@ type graph struct {
 
 // read reads nodes, edges and rounds. A main graph may be empty if there are branches (hasBranches).
 func (g *graph) read(hasBranches bool) {
-	g.edgeIDs = map[string]diag.Span{}
+	g.edgeIDs, g.entered = map[string]diag.Span{}, map[string]bool{}
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
 	items, ok := g.f.RequireList("nodes")
 	for _, item := range items {
@@ -55,7 +57,31 @@ func (g *graph) read(hasBranches bool) {
 		g.edge(item)
 	}
 	g.chainNodes()
+	if at := beginning(g.order, func(n *node) bool { return g.entered[n.id] }); at > 0 {
+		n := g.order[at]
+		g.order = slices.Insert(slices.Delete(g.order, at, at+1), 0, n)
+	}
 	g.rejectEndlessPath()
+}
+
+// beginning returns the index of the node with which a run begins: the first or, if edges lead to it
+// and to all others but one, that one (S1-2). entered reports whether an edge of another node leads to
+// a node.
+func beginning[N any](order []N, entered func(N) bool) int {
+	if len(order) == 0 || !entered(order[0]) {
+		return 0
+	}
+	at := 0
+	for i, n := range order {
+		switch {
+		case entered(n):
+		case at > 0:
+			return 0
+		default:
+			at = i
+		}
+	}
+	return at
 }
 
 // noNodes handles a document with only branches.
@@ -157,7 +183,7 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 	w := emptyWorkflow(at)
 	w.Limits = limits(g.maxRounds, len(g.order))
 	if len(g.order) > 0 {
-		w.Entry = g.order[0].id // S1-2
+		w.Entry = g.order[0].id
 	}
 	listed := map[string]bool{}
 	for _, n := range g.order {

@@ -59,6 +59,9 @@ func (g *graph) node(item *source.Node) {
 	for _, m := range []*source.Fields{config, parameters} {
 		if m != nil {
 			m.Get(keys[0])
+			if known {
+				nodes.Misplaced(typ, n.id, m, keys, &r.diags, "use a canvas or steps document for conditions")
+			}
 			r.unknown(m, keys)
 		}
 	}
@@ -104,6 +107,9 @@ func (g *graph) completeAgentNode(n *node) {
 	n.def.ID, n.def.Kind = n.id, workflow.KindAgent
 	n.def.Agent = &workflow.AgentNode{Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction,
 		Expressions: expressions}}
+	if g.context == contextPrevious {
+		n.def.Agent.Prompt = previousPrompt(g.instruction, expressions)
+	}
 	if n.agent != nil {
 		n.def.Agent.Agent = n.agent.ID
 	}

@@ -55,13 +55,14 @@ type inherited struct {
 	modeAt      *source.Node
 	instruction string
 	zone        string
+	context     string
 
 	instructionAt *source.Node
 }
 
 // graphKeys are the keys that the main graph and branches have in common.
 var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule,
-	keySchedules, keyTimeZone, keyTurnInstruction, "labels"}
+	keySchedules, keyTimeZone, keyTurnInstruction, keyContext, "labels"}
 
 func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	f := root.Fields(&r.diags)
@@ -75,10 +76,11 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	top.mode, top.modeAt = r.mode(f, inherited{})
 	top.instruction = f.Str(keyTurnInstruction)
 	top.zone = r.zone(f, "")
+	top.context = r.context(f, contextTurns)
 	if top.instruction != "" {
 		top.instructionAt = f.Get(keyTurnInstruction)
 	}
-	main := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt}
+	main := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt, context: top.context}
 	if len(branches) == 0 || !f.Get("nodes").IsNull() {
 		main.read(len(branches) > 0)
 	} else {
@@ -97,6 +99,24 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	r.unknown(f, append([]string{"agents", "branches", "concurrency"}, graphKeys...), rootExtras...)
 	r.unused()
 	return w
+}
+
+// context reads what agents are sent; inherited is the value without the key.
+func (r *reader) context(f *source.Fields, inherited string) string {
+	text, ok := f.OptStr(keyContext)
+	words := []string{contextTurns, contextPrevious}
+	switch {
+	case !ok:
+		return inherited
+	case slices.Contains(words, text):
+		return text
+	}
+	at := f.Get(keyContext)
+	d := r.diags.Errorf(at.Span, at.Path(), codeBadValue, "the context %q is not known", text)
+	if d.Hint = r.similar(text, words); d.Hint == "" {
+		d.Hint = "write turns, or previous for the previous output alone"
+	}
+	return inherited
 }
 
 func emptyWorkflow(at *source.Node) *workflow.Workflow {
@@ -172,7 +192,8 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 			continue
 		}
 		id := f.Require("id")
-		g := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt, branch: f.Text("id")}
+		g := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt, branch: f.Text("id"),
+			context: r.context(f, top.context)}
 		if text, ok := f.OptStr(keyTurnInstruction); ok {
 			g.instruction, g.instructionAt = text, f.Get(keyTurnInstruction)
 		}

@@ -2,6 +2,7 @@ package rounds
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/nodes"
@@ -29,7 +30,30 @@ const (
 	keyTurnInstruction = "turnInstruction"
 	keyMaxRounds       = "maxRounds"
 	keySourceHandle    = "sourceHandle"
+	keyContext         = "context"
 )
+
+// Values of keyContext: what an agent is sent after the instruction.
+const (
+	contextTurns    = "turns"    // the recent turns and the previous output; the default
+	contextPrevious = "previous" // the previous output alone
+)
+
+// previousOutput is the token of prompts, with which the prompt of an agent ends if it is sent the
+// previous output alone.
+const previousOutput = "{{PREVIOUS_OUTPUT}}"
+
+// previousPrompt returns the prompt of an agent that is sent an instruction and the previous output.
+func previousPrompt(instruction string, expressions bool) workflow.Prompt {
+	p := workflow.Prompt{Mode: workflow.PromptTemplate, Default: DefaultPrompt, Expressions: expressions}
+	if strings.TrimSpace(instruction) != "" {
+		p.Text = instruction + "\n\n" + previousOutput
+	}
+	return p
+}
+
+// DefaultPrompt is what an agent is sent if there is nothing else (S1-3).
+const DefaultPrompt = "Execute your task."
 
 // Codes of this package's own diagnostics. Codes of schedules are in package schedule.
 const (
@@ -49,6 +73,7 @@ const (
 	codeMissingMaxRounds = "missing-max-rounds"
 	codeUnusedSchedule   = "unused-schedule"
 	codeUnknownHandle    = "unknown-handle"
+	codeBadValue         = "bad-value"
 )
 
 // Options tells Read what the document itself does not contain. The zero Options is ready for use.

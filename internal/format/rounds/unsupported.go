@@ -68,10 +68,17 @@ func (p *graphWriter) reportNode(n *workflow.Node) {
 		p.reportPlain(n, works, addf)
 		return
 	}
-	if m := n.Agent.Prompt.Mode; m != workflow.PromptTurns {
-		addf("a prompt of mode %s", m)
-	} else if n.Agent.Prompt.Text != p.instruction {
+	said, want := n.Agent.Prompt, workflow.Prompt{Mode: workflow.PromptTurns, Text: p.instruction}
+	if p.context == contextPrevious {
+		want = previousPrompt(p.instruction, false)
+	}
+	switch {
+	case said.Mode != want.Mode:
+		addf("a prompt of mode %s", said.Mode)
+	case said.Text != want.Text:
 		addf("a turn instruction of its own")
+	case said.Default != want.Default:
+		addf("what it is sent without any input")
 	}
 	if n.Agent.Routing != nil {
 		addf("that the agent chooses its successor")
@@ -212,6 +219,9 @@ func (p *graphWriter) reportAgent(a *workflow.Agent) {
 	addf := func(format string, args ...any) { p.addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {
 		addf("a system prompt with templates")
+	}
+	if a.Tokens {
+		addf("a system prompt with tokens")
 	}
 	if a.Trim {
 		addf("that whitespace around replies are stripped")

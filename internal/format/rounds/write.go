@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/inputs"
@@ -31,6 +32,7 @@ type docGraph struct {
 	Description     string           `json:"description,omitempty"`
 	Labels          workflow.Labels  `json:"labels,omitempty"`
 	TurnInstruction *string          `json:"turnInstruction,omitempty"`
+	Context         string           `json:"context,omitempty"`
 	ExecutionMode   string           `json:"executionMode,omitempty"`
 	Schedule        string           `json:"schedule,omitempty"`
 	Schedules       []schedules.Item `json:"schedules,omitempty"`
@@ -159,10 +161,11 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 		}
 	}
 	nodes := p.nodes()
-	if i := slices.IndexFunc(nodes, func(n *workflow.Node) bool {
-		return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptTurns
-	}); i >= 0 {
-		p.instruction = nodes[i].Agent.Prompt.Text
+	for _, n := range nodes {
+		p.prompt(n)
+	}
+	if p.context == contextPrevious || prefix != "" && o.doc.Context != "" {
+		g.Context = p.context
 	}
 	used := map[string]bool{}
 	for _, n := range nodes {
@@ -180,7 +183,7 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	if p.instruction != "" || prefix != "" {
 		g.TurnInstruction = &p.instruction
 	}
-	g.Edges = append(g.Edges, p.edges()...)
+	g.Edges = p.keepBeginning(nodes, append(g.Edges, p.edges()...))
 	p.paths(g.Edges)
 	return g
 }
@@ -216,11 +219,48 @@ type graphWriter struct {
 	prefix      string
 	agents      map[string]*workflow.Agent
 	instruction string
+	context     string
 	out         map[[2]string]int // number of edges that leave a node through a port
 }
 
 func (p *graphWriter) addf(at, format string, args ...any) {
 	p.unsupported.Addf(p.prefix+at, format, args...)
+}
+
+// prompt determines the instruction and the context of the graph from the prompt of a node, unless those
+// of a node before it did: prompts with turns come first.
+func (p *graphWriter) prompt(n *workflow.Node) {
+	if n.Agent == nil || p.context == contextTurns {
+		return
+	}
+	said := n.Agent.Prompt
+	text, ok := strings.CutSuffix(said.Text, "\n\n"+previousOutput)
+	switch {
+	case said.Mode == workflow.PromptTurns:
+		p.context, p.instruction = contextTurns, said.Text
+	case said.Mode != workflow.PromptTemplate || p.context != "":
+	case ok:
+		p.context, p.instruction = contextPrevious, text
+	case strings.TrimSpace(said.Text) == "":
+		p.context = contextPrevious
+	}
+}
+
+// keepBeginning adds an edge that is never followed if runs of the document would otherwise begin with
+// another node than the first (S1-2): a second edge from the node that an edge leads from to the first.
+func (p *graphWriter) keepBeginning(nodes []*workflow.Node, edges []docEdge) []docEdge {
+	entered := map[string]bool{}
+	for _, e := range edges {
+		if e.From != e.To {
+			entered[e.To] = true
+		}
+	}
+	at := beginning(nodes, func(n *workflow.Node) bool { return entered[n.ID] })
+	if at == 0 {
+		return edges
+	}
+	i := slices.IndexFunc(edges, func(e docEdge) bool { return e.To == nodes[0].ID && e.From != e.To })
+	return append(edges, docEdge{From: edges[i].From, Handle: edges[i].Handle, To: nodes[at].ID})
 }
 
 // nodes returns the nodes, entry first (S1-2).

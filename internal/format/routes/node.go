@@ -83,6 +83,8 @@ func (r *reader) word(x row, key, code, what string, words []string) string {
 	d.Hint = "one of " + strings.Join(words, ", ")
 	if i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, got) }); i >= 0 {
 		d.Hint = fmt.Sprintf("did you mean %q?", words[i])
+	} else if hint := r.similar(got, words); hint != "" {
+		d.Hint = hint
 	} else if hint := r.similar(strings.ToUpper(got), words); hint != "" {
 		d.Hint = hint
 	}
@@ -218,7 +220,8 @@ func (r *reader) agentNode(n *node, executor bool) {
 	if a != nil {
 		tools = a.Tools
 	}
-	if len(route.Values) > 0 {
+	route.ToolOnly = r.routing == routingTool
+	if len(route.Values) > 0 && r.routing != routingOutput {
 		route.Tool = routeTool
 		for i := 2; slices.Contains(tools, route.Tool); i++ {
 			route.Tool = routeTool + "_" + strconv.Itoa(i)

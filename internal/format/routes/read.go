@@ -25,6 +25,7 @@ type reader struct {
 	id, name, description string
 	owner                 string // the workflow that rows belong to, once known
 	conversational        bool
+	routing               string // "" is the default
 	limits                workflow.Limits
 	entry                 string
 	handoff               string // id of a node
@@ -67,6 +68,9 @@ func (r *reader) document(root *source.Node) {
 	r.owner = r.id
 	if f, as := doc.at("isConversational"); f != nil {
 		r.conversational, _ = f.Bool(as)
+	}
+	if n := doc.get("routing"); !n.IsNull() {
+		r.routing = r.word(doc, "routing", codeBadValue, "routing", routings)
 	}
 	r.readLimits(doc)
 	if n := doc.get("agents"); n != nil {

@@ -22,9 +22,17 @@ const (
 	condComplete    = "ON_COMPLETE" // routes like ALWAYS (S3-1)
 )
 
+// Values of the key routing: how agents name the next node.
+const (
+	routingTool   = "tool"
+	routingOutput = "output"
+	routingBoth   = "both" // the default
+)
+
 var (
 	nodeTypes  = []string{typeAgent, typeExecutor, typeHuman}
 	conditions = []string{condConditional, condAlways, condComplete}
+	routings   = []string{routingTool, routingOutput, routingBoth}
 )
 
 // Defaults of a document.

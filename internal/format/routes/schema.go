@@ -36,8 +36,10 @@ func Schema() part.Object {
 		"description":      part.Word("what it is for"),
 		"isConversational": part.Flag("whether the run ends only where an agent ends the conversation"),
 		"entrypointNodeId": part.ID("the node that begins"),
-		"humanHandoff":     part.Scalar("the node that is entered at a limit"),
-		"maxSteps":         most(part.Whole("the most steps; 15 by default", 0), 1<<31-1),
+		"routing": part.OneOf("how an agent names the next node: by the tool route_to, by next in its own output, or both "+
+			"(default)", routings...),
+		"humanHandoff": part.Scalar("the node that is entered at a limit"),
+		"maxSteps":     most(part.Whole("the most steps; 15 by default", 0), 1<<31-1),
 		"timeoutMs": most(part.Typed("the most time in milliseconds; 90000 by default", "integer"),
 			9_223_372_036_854),
 		"nodes": part.List("", part.Ref("node")), "edges": part.List("", part.Ref("edge")),

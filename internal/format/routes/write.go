@@ -21,6 +21,7 @@ type document struct {
 	Description    string     `json:"description"`
 	Conversational bool       `json:"isConversational"`
 	Entry          string     `json:"entrypointNodeId"`
+	Routing        string     `json:"routing,omitempty"`
 	Handoff        string     `json:"humanHandoff,omitempty"`
 	MaxSteps       *int       `json:"maxSteps,omitempty"`
 	TimeoutMs      *int64     `json:"timeoutMs,omitempty"`
@@ -115,7 +116,7 @@ func (o *writer) document() ([]byte, error) {
 		}
 		o.node(&doc, n)
 	}
-	doc.Handoff = o.handoff()
+	doc.Handoff, doc.Routing = o.handoff(), o.routing()
 	for i := range w.Edges {
 		o.edge(&doc, i)
 	}
@@ -127,6 +128,21 @@ func (o *writer) document() ([]byte, error) {
 		return nil, fmt.Errorf("encode routes document: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// routing returns how the first agent that differs from the default names the next node.
+func (o *writer) routing() string {
+	for i := range o.w.Nodes {
+		n := &o.w.Nodes[i]
+		switch {
+		case n.Agent == nil || n.Agent.Routing == nil:
+		case n.Agent.Routing.ToolOnly:
+			return routingTool
+		case n.Agent.Routing.Tool == "" && len(n.Agent.Routing.Values) > 0:
+			return routingOutput
+		}
+	}
+	return ""
 }
 
 // handoff returns the id of the handoff node unless its name already identifies it.

@@ -91,6 +91,9 @@ func (o *writer) agentNode(n *workflow.Node) {
 	if n.Name != "" && n.Name != title && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
 		o.unsupported.Nodef(n, "the name %q", n.Name)
 	}
+	if n.Agent.Prompt.Default != "" {
+		o.unsupported.Nodef(n, "what it is sent without any input")
+	}
 	switch p := n.Agent.Prompt; {
 	case p.Mode == workflow.PromptTemplate && strings.TrimSpace(p.Text) != "":
 	case p.Mode != workflow.PromptContext:

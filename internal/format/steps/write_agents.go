@@ -71,6 +71,9 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	set("description", a.Description)
 	set("instruction", a.System)
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
+	if a.Tokens {
+		o.unsupported.Addf(at, "that the tokens in its instruction are replaced")
+	}
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
 		o.unsupported.Addf(at, "that `{{ $…` in its instruction is plain text")
 	}

@@ -49,7 +49,7 @@ func TestCatalog_AgentRoundTrip(t *testing.T) {
 		}
 	}
 	ours := map[string]bool{ // diagnostics of formats, or of the documents around an agent
-		"Template": true, "Trim": true, "EmptyText": true,
+		"Template": true, "Tokens": true, "Trim": true, "EmptyText": true,
 	}
 	for v, i := reflect.ValueOf(want[0]), 0; i < v.NumField(); i++ {
 		if name := v.Type().Field(i).Name; v.Field(i).IsZero() != ours[name] {

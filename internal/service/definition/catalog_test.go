@@ -191,7 +191,7 @@ func TestUnresolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
-	if err != nil || !problems.HasErrors() || problems[0].Span.String() != "agent_workflow_nodes/n1.agent_id" {
+	if err != nil || !problems.HasErrors() || problems[0].Span.String() != "agent_workflow_nodes/n1.agentId" {
 		t.Errorf("got %v, %v", problems, err)
 	}
 	if _, problems, err := s.Publish(t.Context(), "lobby", 1); err != nil || !problems.HasErrors() {
@@ -387,7 +387,7 @@ func TestDefinitionRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})
-	want := "agent_workflow_nodes/n1.agent_id: error: Agent not found: desk (unknown-agent); hint: its row in the " +
+	want := "agent_workflow_nodes/n1.agentId: error: Agent not found: desk (unknown-agent); hint: its row in the " +
 		"table agents has errors\n" +
 		`agents/desk.tools: error: expected a list, found a string (wrong-type); hint: write a JSON list such as ` +
 		`["search"]`

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/workflow"
@@ -42,7 +41,7 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 				for _, ref := range a.Models() {
 					of := ""
 					if ref == "" {
-						ref, of = o.defaultModel(w), " has no model of its own and gets the default"
+						ref, of = o.defaultModel(), " has no model of its own and gets the default"
 					}
 					if text := o.retiredText(w, ref, now()); text != "" && !seen[text] {
 						seen[text] = true
@@ -57,7 +56,7 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 }
 
 // defaultModel returns the model of agents that specify none (D26).
-func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
+func (o LoadOptions) defaultModel() string {
 	var ref string
 	if o.Env != nil {
 		ref = o.Env("HOCKET_MODEL")
@@ -65,8 +64,7 @@ func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
 	if o.Operator != nil {
 		ref = cmp.Or(ref, o.Operator.DefaultModel)
 	}
-	f, _ := documents.Kit{Formats: o.Formats}.Of(w.Format)
-	return cmp.Or(ref, f.DefaultModel)
+	return ref
 }
 
 // retiredText returns the warning that a model is, or will be, retired; "" if no date is known, or

@@ -39,12 +39,8 @@ type Opener struct {
 func New(cfg Config) *Opener { return &Opener{cfg: cfg, replacements: map[string]*replacementFiles{}} }
 
 // defaultModel returns the model of agents that specify none (D26).
-func (op *Opener) defaultModel(w *workflow.Workflow) string {
-	if m := cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel); m != "" {
-		return m
-	}
-	f, _ := op.cfg.Documents.Of(w.Format) // a program's graph has none
-	return f.DefaultModel
+func (op *Opener) defaultModel() string {
+	return cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel)
 }
 
 // modelHints returns hints for Go programs, and for clients of a server, on what to do if there is
@@ -92,7 +88,7 @@ func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted boo
 			ref = override
 		}
 		if ref == "" {
-			ref = op.defaultModel(w)
+			ref = op.defaultModel()
 		}
 		if seen[ref] {
 			continue
@@ -126,7 +122,7 @@ type FromRuns struct {
 func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driver.RunResources, error) {
 	limits := op.cfg.Operator.Limits
 	kit := &driver.RunResources{
-		DefaultModel: op.defaultModel(info.Workflow), Price: op.cfg.cost,
+		DefaultModel: op.defaultModel(), Price: op.cfg.cost,
 		MaxReplyBytes: int(op.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: op.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
@@ -227,12 +223,11 @@ func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, 
 // belong to no workflow, such as those of LLM sessions. fallback is the model for calls that name
 // none (D26); "" means none. Calls made with models have no timeout (P11): the caller sets one.
 func (op *Opener) Models() (models model.Client, fallback string) {
-	none := &workflow.Workflow{}
-	models = model.WithUsage(op.registry(none, false), fullRef)
+	models = model.WithUsage(op.registry(&workflow.Workflow{}, false), fullRef)
 	if r := op.recorder; r != nil {
 		models = r.wrap(models)
 	}
-	return models, op.defaultModel(none)
+	return models, op.defaultModel()
 }
 
 // CheckModel returns why calls of a model that no workflow names cannot be made, or nil if they

@@ -48,7 +48,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 					continue
 				}
 				seen[ref] = true
-				full := cmp.Or(override, ref, op.defaultModel(w))
+				full := cmp.Or(override, ref, op.defaultModel())
 				if _, known, err := reg.Key(full); err == nil {
 					full = known.String()
 				} else {

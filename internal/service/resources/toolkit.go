@@ -73,7 +73,7 @@ func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins
 	if err != nil {
 		return nil, err
 	}
-	return &driver.RunResources{DefaultModel: op.defaultModel(info.Workflow), Tools: cleanTools{set, op.cfg.Keeper}},
+	return &driver.RunResources{DefaultModel: op.defaultModel(), Tools: cleanTools{set, op.cfg.Keeper}},
 		nil
 }
 

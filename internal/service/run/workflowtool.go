@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -193,9 +194,23 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, err
 	case err != nil:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w", t.options.title(), err)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w%s", t.options.title(), err,
+			details(err))
 	}
 	return t.result(ctx, run)
+}
+
+// details returns the problems that an error has in addition to its text, to be appended to it.
+func details(err error) string {
+	var invalid *failure.InvalidError
+	if !errors.As(err, &invalid) || invalid.Err == nil || len(invalid.Diagnostics) == 0 {
+		return ""
+	}
+	texts := make([]string, len(invalid.Diagnostics))
+	for i, d := range invalid.Diagnostics {
+		texts[i] = d.Message
+	}
+	return ": " + strings.Join(texts, "; ")
 }
 
 // root returns the root run.

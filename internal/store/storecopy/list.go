@@ -179,53 +179,53 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
-		name: "agents", key: 1, run: -1, columns: columnsOf(text, "id", "name", "description", "system_prompt", "model",
+		name: "agents", key: 1, run: -1, columns: columnsOf(text, "id", "name", "description", "systemPrompt", "model",
 			"tools", "definition"),
-		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) ` +
+		keys: `SELECT id, 100 + coalesce(octet_length("systemPrompt"), 0) + coalesce(octet_length(definition), 0) ` +
 			`FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id >= ? AND ` +
+		rows: `SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents WHERE id >= ? AND ` +
 			`id <= ? ORDER BY id`,
-		add: `INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ` +
+		add: `INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) VALUES (?, ?, ?, ` +
 			`?, ?, ?, ?)`,
 		drop: `DELETE FROM agents WHERE id = ?`,
 	},
 	{
 		name: "agent_workflows", key: 1, run: -1,
-		columns: join(columnsOf(text, "id", "name", "description"), columnsOf(number, "is_conversational"),
-			columnsOf(text, "entrypoint_node_id", "human_handoff"), columnsOf(number, "max_steps", "timeout_ms"),
+		columns: join(columnsOf(text, "id", "name", "description"), columnsOf(number, "isConversational"),
+			columnsOf(text, "entrypointNodeId", "routing", "humanHandoff"), columnsOf(number, "maxSteps", "timeoutMs"),
 			columnsOf(text, "agents")),
 		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY ` +
 			`id LIMIT ?`,
-		rows: `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, ` +
-			`timeout_ms, agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
-		add: `INSERT INTO agent_workflows (id, name, description, is_conversational, entrypoint_node_id, ` +
-			`human_handoff, max_steps, timeout_ms, agents)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		rows: `SELECT id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps", ` +
+			`"timeoutMs", agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
+		add: `INSERT INTO agent_workflows (id, name, description, "isConversational", "entrypointNodeId", ` +
+			`routing, "humanHandoff", "maxSteps", "timeoutMs", agents)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflows WHERE id = ?`,
 	},
 	{
 		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(columnsOf(number, "rowid"),
-			columnsOf(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
+			columnsOf(text, "id", "workflowId", "nodeType", "nodeName", "agentId", "prompt")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ` +
 			`ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE ` +
+		rows: `SELECT rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt FROM agent_workflow_nodes WHERE ` +
 			`rowid >= ? AND rowid <= ? ORDER BY rowid`,
-		add: `INSERT INTO agent_workflow_nodes (rowid, id, workflow_id, node_type, node_name, agent_id, prompt) ` +
+		add: `INSERT INTO agent_workflow_nodes (rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt) ` +
 			`VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflow_nodes WHERE rowid = ?`,
 	},
 	{
 		name: "agent_workflow_edges", key: 1, run: -1,
-		columns: join(columnsOf(number, "rowid"), columnsOf(text, "id", "workflow_id", "source_node_id",
-			"target_node_id",
-			"condition_type", "condition_value")),
-		keys: `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE ` +
+		columns: join(columnsOf(number, "rowid"), columnsOf(text, "id", "workflowId", "sourceNodeId",
+			"targetNodeId",
+			"conditionType", "conditionValue")),
+		keys: `SELECT rowid, 100 + coalesce(octet_length("conditionValue"), 0) FROM agent_workflow_edges WHERE ` +
 			`rowid >= ? ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value FROM ` +
+		rows: `SELECT rowid, id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue" FROM ` +
 			`agent_workflow_edges
 WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
-		add: `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, ` +
-			`condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		add: `INSERT INTO agent_workflow_edges (rowid, id, "workflowId", "sourceNodeId", "targetNodeId", ` +
+			`"conditionType", "conditionValue") VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflow_edges WHERE rowid = ?`,
 	},
 	{

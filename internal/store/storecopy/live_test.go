@@ -26,7 +26,7 @@ func TestCopy_ResumeFromLiveStore(t *testing.T) {
 			fill(t, from)
 			change(t, from, `INSERT INTO workflow_documents VALUES ('w', 1, 1, 1, 1);
 				INSERT INTO agent_workflows (id, name) VALUES ('w', 'before'); INSERT INTO agent_workflow_nodes (id, `+
-				`workflow_id, node_type) VALUES ('n', 'w', 'AGENT')`)
+				`"workflowId", "nodeType") VALUES ('n', 'w', 'AGENT')`)
 			to := kind(t, from)
 			steps := 0
 			count := func() error { steps++; return nil }

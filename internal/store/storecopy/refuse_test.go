@@ -118,10 +118,10 @@ func TestTexts(t *testing.T) {
 		t.Error(err)
 	}
 	copied(t, from, file(t), storecopy.Config{})
-	change(t, from, `UPDATE agents SET name = 'b'; INSERT INTO agent_workflows (id, max_steps) VALUES ('w', 'many')`)
+	change(t, from, `UPDATE agents SET name = 'b'; INSERT INTO agent_workflows (id, "maxSteps") VALUES ('w', 'many')`)
 	_, err = storecopy.Copy(t.Context(), from, server(t, from), storecopy.Config{})
 	if err == nil ||
-		!strings.Contains(err.Error(), "column max_steps of table agent_workflows holds a value of another type") {
+		!strings.Contains(err.Error(), "column maxSteps of table agent_workflows holds a value of another type") {
 		t.Error(err)
 	}
 }

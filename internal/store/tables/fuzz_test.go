@@ -125,7 +125,7 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 	},
 	"rows": func(ctx context.Context, h home, id, text string) (any, error) {
 		rows := &catalog.Rows{
-			Workflow: catalog.Row{id, text, text, int64(0), text, text, nil, nil, text},
+			Workflow: catalog.Row{id, text, text, int64(0), text, text, text, nil, nil, text},
 			Nodes:    []catalog.Row{{text, id, text, text, text, text}},
 			Edges:    []catalog.Row{{text, id, text, text, text, text}},
 		}

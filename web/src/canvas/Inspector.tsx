@@ -15,6 +15,7 @@ import styles from './Inspector.module.css'
 import {Links} from './Links.tsx'
 import {rename, setField} from './operations.ts'
 import type {Problem} from './problem.ts'
+import {beginning} from './rules_rounds.ts'
 import {Conditions, Tools} from './Special.tsx'
 import {type Field, nameFields, nodeFields, type Sorted, sorted} from './schema.ts'
 import type {Editing} from './use_editing.ts'
@@ -112,7 +113,7 @@ export function Inspector({editing, node, schema, catalog, problems, openText, o
         {rest.map(k => (
           <Raw key={k} name={k} bound={data.child(k)} />
         ))}
-        {rounds && node.index > 0 && !readOnly && (
+        {rounds && node.index > 0 && beginning(c) !== node.id && !readOnly && (
           <Button onClick={() => act(begin(c, node.index))}>Let runs begin with it</Button>
         )}
         <h3>Connections</h3>

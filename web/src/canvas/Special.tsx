@@ -7,6 +7,7 @@ import {type CanvasNode, dataOf} from './document.ts'
 import {FieldInput} from './Fields.tsx'
 import styles from './Inspector.module.css'
 import {moveCondition, removeCondition, setField} from './operations.ts'
+import {operators} from './rules.ts'
 import type {Editing} from './use_editing.ts'
 
 // Conditions are an ordered list; their edges follow them.
@@ -15,15 +16,22 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
   const list = Array.isArray(node.data.conditions) ? node.data.conditions : []
   const set = (i: number, key: string, v: string) =>
     act(setField(c, node.index, ['conditions', i, key], v), {group: `${node.index} condition ${i} ${key}`})
+  // A condition has an operator and a value, or an expression.
+  const choose = (i: number, x: Record<string, unknown>, operator: string) => {
+    if (operator === 'if') act(setField(c, node.index, ['conditions', i], {if: ''}))
+    else if ('if' in x) act(setField(c, node.index, ['conditions', i], {operator, value: ''}))
+    else set(i, 'operator', operator)
+  }
   return (
     <fieldset className={styles.conditions} data-key="conditions">
       <legend>Conditions, the first that holds wins</legend>
       <small className={styles.quiet}>
-        Values are texts that the previous output is compared with, no expressions.
+        Values are texts or numbers that the previous output is compared with, no expressions.
       </small>
       {list.map((item, i) => {
         const x = isRecord(item) ? item : {}
         const name = `condition ${i + 1}`
+        const key = 'if' in x ? 'if' : 'value'
         return (
           <div key={i} className={styles.condition}>
             <select
@@ -31,25 +39,29 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
               aria-label={`Operator of ${name}`}
               className={control.select}
               disabled={readOnly}
-              value={x.operator === 'contains' ? 'contains' : 'equal'}
-              onChange={e => set(i, 'operator', e.target.value)}
+              value={key === 'if' ? 'if' : String(x.operator || 'equal')}
+              onChange={e => choose(i, x, e.target.value)}
             >
-              <option value="equal">equals</option>
-              <option value="contains">contains</option>
+              {Object.entries(operators).map(([operator, word]) => (
+                <option key={operator} value={operator}>
+                  {word}
+                </option>
+              ))}
+              <option value="if">expression</option>
             </select>
             <input
-              data-key="value"
-              aria-label={`Value of ${name}`}
+              data-key={key}
+              aria-label={key === 'if' ? `Expression of ${name}` : `Value of ${name}`}
               className={control.input}
               disabled={readOnly}
               value={
-                typeof x.value === 'number'
-                  ? textAt(c, [...dataOf(c, node), 'conditions', i, 'value'])
-                  : x.value === undefined || x.value === null
+                typeof x[key] === 'number'
+                  ? textAt(c, [...dataOf(c, node), 'conditions', i, key])
+                  : x[key] === undefined || x[key] === null
                     ? ''
-                    : String(x.value)
+                    : String(x[key])
               }
-              onChange={e => set(i, 'value', e.target.value)}
+              onChange={e => set(i, key, e.target.value)}
             />
             {!readOnly && (
               <span className={styles.buttons}>

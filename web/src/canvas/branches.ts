@@ -47,7 +47,8 @@ export function removeBranch(c: Canvas, g: Graph): Graphs {
   return {...made, show: '', moved: {from: g.key, to: null}}
 }
 
-// begin makes a node the first node of its graph, with which runs start (S1-2).
+// begin makes a node the first node of its graph, with which runs start unless edges lead to it and
+// to all others but one (S1-2).
 export const begin = guarded((c: Canvas, index: number): Outcome => {
   const e = new JSONEdit(c.text)
   e.move(c.shape.nodes, index, 0)

@@ -249,10 +249,23 @@ it('expressions have the names that steps have now', () => {
 
 it('handles have words, and targets reasons', () => {
   expect(
-    ['output', 'subagent', 'false', 'condition-0', 'condition-1', 'approve'].map(h =>
-      handleWord(h, [{operator: 'contains', value: 'x'}]),
+    ['output', 'subagent', 'false', 'condition-0', 'condition-1', 'condition-2', 'condition-3', 'approve'].map(h =>
+      handleWord(h, [
+        {operator: 'contains', value: 'x'},
+        {operator: 'greater_or_equal', value: 7},
+        {if: '$steps.a.output.ok'},
+      ]),
     ),
-  ).toEqual(['next', 'sub-agent', 'no match', 'contains x', 'condition 2', 'approve'])
+  ).toEqual([
+    'next',
+    'sub-agent',
+    'no match',
+    'contains x',
+    'is at least 7',
+    '$steps.a.output.ok',
+    'condition 4',
+    'approve',
+  ])
   expect(targetsOf(c, 'w', 'output').map(t => [t.id, t.refused === null])).toEqual([
     ['s', true],
     ['w', true],

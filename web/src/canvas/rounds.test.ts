@@ -9,6 +9,7 @@ import {graphsOf, shapeOf} from './graphs.ts'
 import {flatOf, movedPlaces, placesIn, storedOf, withPlaces} from './layout_keys.ts'
 import {addNode, connect, isRefused, type Outcome, reconnect, remove, rename, type Step, setAt} from './operations.ts'
 import {refusal, targetsOf} from './rules.ts'
+import {beginning} from './rules_rounds.ts'
 
 const draw = (text: string, branch = ''): Canvas => {
   const c = readCanvas(text, shapeOf('rounds', graphsOf(text, 'rounds').find(g => g.key === branch)!))
@@ -219,6 +220,23 @@ describe('branches', () => {
 
 it('S1-2: runs begin with the node that is moved to the beginning', () => {
   expect(draw(edited(two(), begin(draw(two()), 1))).nodes.map(n => n.id)).toEqual(['b', 'a'])
+  const at = (nodes: string, edges: string) =>
+    beginning(
+      draw(
+        JSON.stringify({
+          nodes: [...nodes].map(id => ({id, type: 'agent', config: {agentId: id}})),
+          edges: edges.split(' ').map(e => ({from: e[0], to: e[1]})),
+        }),
+      ),
+    )
+  expect([at('ba', 'ab'), at('ba', 'ab ba'), at('bac', 'ab'), at('bac', 'ab ac'), at('bac', 'aa ab ac')]).toEqual([
+    'a',
+    'b',
+    'b',
+    'a',
+    'a',
+  ])
+  expect([at('ba', 'xb'), at('ba', 'bb'), at('abc', 'ab cb')]).toEqual(['b', 'b', 'a'])
 })
 
 describe('agents of a document', () => {

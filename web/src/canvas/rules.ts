@@ -1,4 +1,6 @@
+import {own} from '../lib/own.ts'
 import {conditionWord} from '../lib/ports.ts'
+import {isRecord} from '../lib/record.ts'
 import {type Canvas, handlesOf, output, parentOf, subagent} from './document.ts'
 import {roundsRefusal, roundsRules} from './rules_rounds.ts'
 
@@ -84,6 +86,16 @@ export function targetsOf(c: Canvas, from: string, handle: string): {id: string;
   return [...c.byID.keys()].map(id => ({id, refused: refused(id)}))
 }
 
+// operators are the operators of conditions, with their names for people.
+export const operators = {
+  equal: 'equals',
+  contains: 'contains',
+  less: 'is less than',
+  less_or_equal: 'is at most',
+  greater: 'is greater than',
+  greater_or_equal: 'is at least',
+}
+
 // handleWord returns the name of a handle for people.
 export function handleWord(handle: string, conditions: readonly unknown[] = []): string {
   if (handle === output) return 'next'
@@ -91,7 +103,9 @@ export function handleWord(handle: string, conditions: readonly unknown[] = []):
   if (handle === 'false') return 'no match'
   const word = conditionWord(handle)
   if (word === undefined) return handle
-  const c = conditions[Number(handle.slice('condition-'.length))] as {operator?: unknown; value?: unknown} | undefined
-  const value = c?.value === undefined || c.value === null || c.value === '' ? '' : String(c.value)
-  return value ? `${c?.operator === 'contains' ? 'contains' : 'equals'} ${value}` : word
+  const c = conditions[Number(handle.slice('condition-'.length))]
+  if (!isRecord(c)) return word
+  if (typeof c.if === 'string' && c.if) return c.if
+  const value = c.value === undefined || c.value === null || c.value === '' ? '' : String(c.value)
+  return value ? `${own(operators, String(c.operator)) ?? operators.equal} ${value}` : word
 }

@@ -55,6 +55,16 @@ export const firstOf = (
   handle: string,
 ): CanvasEdge | undefined => edges.find(e => e.from === from && e.port === handle && c.byID.has(e.to))
 
+// beginning returns the node with which a run begins: the first or, if edges lead to it, the only one
+// to which none does (S1-2).
+export function beginning(c: Canvas): string | undefined {
+  const entered = new Set(c.edges.filter(e => c.byID.has(e.from) && e.from !== e.to).map(e => e.to))
+  const first = c.nodes[0]?.id
+  if (first === undefined || !entered.has(first)) return first
+  const [only, ...more] = c.nodes.filter(n => !entered.has(n.id))
+  return only && more.length === 0 ? only.id : first
+}
+
 // cyclesFrom returns a function that returns the first cycle that a run could reach, from the first
 // node of the graph, if a node had one more edge to another node. It returns null if there is no
 // such cycle, or if there is a cycle without that edge.
@@ -66,7 +76,7 @@ function cyclesFrom(c: Canvas, edges: readonly CanvasEdge[], from: string): (to:
     if (!ways.has(e.port)) ways.set(e.port, e.to)
     next.set(e.from, ways)
   }
-  const start = c.nodes[0]?.id
+  const start = beginning(c)
   if (start === undefined || new Walk(next).cycle(start)) return () => null
   const walk = new Walk(next)
   return walk.stopsAt(start, from) ? to => walk.cycle(to) : () => null

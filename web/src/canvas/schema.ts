@@ -243,8 +243,8 @@ const first: Record<string, string[]> = {
   set: ['values'],
   ask: ['prompt', 'options', 'schema'],
   canvas: ['name', 'description', 'inputs', 'output', 'schedule'],
-  rounds: ['name', 'description', 'maxRounds', 'turnInstruction', 'executionMode', 'schedule', 'agents', 'inputs'],
-  branch: ['name', 'maxRounds', 'turnInstruction', 'executionMode', 'schedule', 'timeZone'],
+  rounds: ['name', 'description', 'maxRounds', 'turnInstruction', 'context', 'executionMode', 'schedule', 'agents', 'inputs'],
+  branch: ['name', 'maxRounds', 'turnInstruction', 'context', 'executionMode', 'schedule', 'timeZone'],
   documentAgent: ['name', 'model', 'systemPrompt', 'tools', 'description'],
 }
 

@@ -126,12 +126,9 @@ export function scopeOf(c: Canvas, node: CanvasNode | null, holds: string, words
   if (holds === 'input') return scope('value', false, input)
   if (holds === 'output') return scope('value', false, () => all(c.nodes))
   if (holds === 'value' || (typed && holds === 'prompt')) return scope('value', true, before)
-  if (holds === 'prompt') return scope('token', true, () => [])
-  return typed && holds === 'template'
-    ? scope('template', false, before)
-    : typed && holds === 'turn'
-      ? scope('value', false, input)
-      : null
+  if (typed && holds === 'template') return scope('template', true, before)
+  if (holds === 'prompt' || holds === 'template') return scope('token', true, () => [])
+  return typed && holds === 'turn' ? scope('value', false, input) : null
 }
 
 // lazy computes the known references on first use: a form has many fields, and the user types into

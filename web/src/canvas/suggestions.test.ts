@@ -245,7 +245,8 @@ describe('suggestions', () => {
     const plain = draw(JSON.stringify(canvas({})), 'canvas')
     expect(labels('{{¦', 'prompt', 'late', plain)).toEqual(['{{PREVIOUS_OUTPUT}}', '{{APPROVAL_NOTE}}'])
     expect(labels('{{ $¦', 'prompt', 'late', plain)).toEqual([])
-    expect(scopeOf(plain, plain.byID.get('late')!, 'template')).toBeNull()
+    expect(labels('{{¦', 'template', 'late', plain)).toEqual(['{{PREVIOUS_OUTPUT}}', '{{APPROVAL_NOTE}}'])
+    expect(scopeOf(plain, plain.byID.get('late')!, 'turn')).toBeNull()
   })
   it('are none for sub-agents, whose prompts are not read, and for fields without expressions', () => {
     expect(scopeOf(c, c.byID.get('helper')!, 'prompt')).toBeNull()

@@ -44,6 +44,12 @@ export function TrailTab({live}: {live: LiveRun}) {
               <summary>Given</summary>
               <Value of={e.input} run={id} label="what it was given" />
             </details>
+            {e.prompt !== undefined && (
+              <details>
+                <summary>Sent</summary>
+                <Value of={e.prompt} run={id} label="what it was sent" />
+              </details>
+            )}
             {(e.toolCalls ?? []).map((t, i) => (
               <details key={i}>
                 <summary>

@@ -177,43 +177,44 @@ CREATE INDEX slots_name ON slots (name, admitted, id);
 -- Nothing refers to nodes or agents by a foreign key: an edge may lead to a node that does not exist (S3-8), and an agent may come from beside the
 -- catalog. The others are checked at the end of a transaction, where a program asks for it, and delete nothing by themselves.
 CREATE TABLE agents (
-  id            TEXT NOT NULL PRIMARY KEY,
-  name          TEXT,
-  description   TEXT,
-  system_prompt TEXT,
-  model         TEXT,
-  tools         TEXT,                       -- a JSON list of names
-  definition    TEXT                        -- keys of the agent that have no column: a JSON object. NULL: none
+  id              TEXT NOT NULL PRIMARY KEY,
+  name            TEXT,
+  description     TEXT,
+  "systemPrompt"  TEXT,
+  model           TEXT,
+  tools           TEXT,                       -- a JSON list of names
+  definition      TEXT                        -- keys of the agent that have no column: a JSON object. NULL: none
 );
 
 CREATE TABLE agent_workflows (
-  id                 TEXT    NOT NULL PRIMARY KEY,
-  name               TEXT,
-  description        TEXT,
-  is_conversational  INTEGER DEFAULT 0,
-  entrypoint_node_id TEXT,
-  human_handoff      TEXT,
-  max_steps          INTEGER,
-  timeout_ms         INTEGER,
-  agents             TEXT                   -- the workflow's own agents: a JSON list as in documents
+  id                   TEXT    NOT NULL PRIMARY KEY,
+  name                 TEXT,
+  description          TEXT,
+  "isConversational"   INTEGER DEFAULT 0,
+  "entrypointNodeId"   TEXT,
+  routing              TEXT,
+  "humanHandoff"       TEXT,
+  "maxSteps"           INTEGER,
+  "timeoutMs"          INTEGER,
+  agents               TEXT                   -- the workflow's own agents: a JSON list as in documents
 );
 CREATE TABLE agent_workflow_nodes (
-  id          TEXT NOT NULL,
-  workflow_id TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
-  node_type   TEXT NOT NULL,
-  node_name   TEXT,
-  agent_id    TEXT,
-  prompt      TEXT,
-  PRIMARY KEY (workflow_id, id)
+  id            TEXT NOT NULL,
+  "workflowId"  TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
+  "nodeType"    TEXT NOT NULL,
+  "nodeName"    TEXT,
+  "agentId"     TEXT,
+  prompt        TEXT,
+  PRIMARY KEY ("workflowId", id)
 );
 CREATE TABLE agent_workflow_edges (
-  id              TEXT,
-  workflow_id     TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
-  source_node_id  TEXT NOT NULL,
-  target_node_id  TEXT,                     -- NULL ends the run
-  condition_type  TEXT NOT NULL,
-  condition_value TEXT,
-  UNIQUE (workflow_id, id)
+  id                TEXT,
+  "workflowId"      TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
+  "sourceNodeId"    TEXT NOT NULL,
+  "targetNodeId"    TEXT,                     -- NULL ends the run
+  "conditionType"   TEXT NOT NULL,
+  "conditionValue"  TEXT,
+  UNIQUE ("workflowId", id)
 );
 
 -- Documents as they were written. A version never changes, and its number is not used again. Times are µs since 1970.

@@ -41,8 +41,8 @@ LEFT JOIN @workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft A
 	sqlDropVersions   = tables.Text(`DELETE FROM workflow_versions WHERE workflow_id = ?`)
 	sqlDropLayout     = tables.Text(`DELETE FROM workflow_layouts WHERE workflow_id = ?`)
 	sqlDropWorkflow   = tables.Text(`DELETE FROM agent_workflows WHERE id = ?`)
-	sqlDropNodes      = tables.Text(`DELETE FROM agent_workflow_nodes WHERE workflow_id = ?`)
-	sqlDropEdges      = tables.Text(`DELETE FROM agent_workflow_edges WHERE workflow_id = ?`)
+	sqlDropNodes      = tables.Text(`DELETE FROM agent_workflow_nodes WHERE "workflowId" = ?`)
+	sqlDropEdges      = tables.Text(`DELETE FROM agent_workflow_edges WHERE "workflowId" = ?`)
 )
 
 // Layouts.
@@ -55,55 +55,55 @@ const (
 // Rows.
 const (
 	sqlWorkflowRow = tables.Text(
-		`SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, ` +
-			`timeout_ms, agents
+		`SELECT id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps", ` +
+			`"timeoutMs", agents
 FROM agent_workflows WHERE id = ?`)
-	sqlNodeRows = tables.Text(`SELECT id, workflow_id, node_type, node_name, agent_id, prompt
-FROM agent_workflow_nodes WHERE workflow_id = ? ORDER BY rowid`)
-	sqlEdgeRows = tables.Text(`SELECT id, workflow_id, source_node_id, target_node_id, condition_type, condition_value
-FROM agent_workflow_edges WHERE workflow_id = ? ORDER BY rowid`)
+	sqlNodeRows = tables.Text(`SELECT id, "workflowId", "nodeType", "nodeName", "agentId", prompt
+FROM agent_workflow_nodes WHERE "workflowId" = ? ORDER BY rowid`)
+	sqlEdgeRows = tables.Text(`SELECT id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue"
+FROM agent_workflow_edges WHERE "workflowId" = ? ORDER BY rowid`)
 
 	sqlSetWorkflowRow = tables.Text(`INSERT INTO agent_workflows
-  (id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, is_conversational = ` +
-		`excluded.is_conversational,
-  entrypoint_node_id = excluded.entrypoint_node_id, human_handoff = excluded.human_handoff, max_steps = ` +
-		`excluded.max_steps,
-  timeout_ms = excluded.timeout_ms, agents = excluded.agents`)
+  (id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps", "timeoutMs", agents)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, "isConversational" = ` +
+		`excluded."isConversational",
+  "entrypointNodeId" = excluded."entrypointNodeId", routing = excluded.routing, "humanHandoff" = excluded."humanHandoff", "maxSteps" = ` +
+		`excluded."maxSteps",
+  "timeoutMs" = excluded."timeoutMs", agents = excluded.agents`)
 
 	// An existing row moves to the end, so that all rows of a workflow end up in the order in which
 	// they are written. In PostgreSQL rowid is an identity column.
 	sqlSetNodeRow = tables.Text(
-		`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id, prompt)
+		`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId", prompt)
 VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_nodes), node_type = ` +
-			`excluded.node_type,
-  node_name = excluded.node_name, agent_id = excluded.agent_id, prompt = excluded.prompt`)
+ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_nodes), "nodeType" = ` +
+			`excluded."nodeType",
+  "nodeName" = excluded."nodeName", "agentId" = excluded."agentId", prompt = excluded.prompt`)
 	sqlSetNodeRowPostgres = tables.Text(
-		`INSERT INTO agent_workflow_nodes (id, workflow_id, node_type, node_name, agent_id, prompt)
+		`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId", prompt)
 VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = excluded.rowid, node_type = excluded.node_type,
-  node_name = excluded.node_name, agent_id = excluded.agent_id, prompt = excluded.prompt`)
+ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = excluded.rowid, "nodeType" = excluded."nodeType",
+  "nodeName" = excluded."nodeName", "agentId" = excluded."agentId", prompt = excluded.prompt`)
 	sqlSetEdgeRow = tables.Text(
-		`INSERT INTO agent_workflow_edges (id, workflow_id, source_node_id, target_node_id, condition_type, ` +
-			`condition_value)
+		`INSERT INTO agent_workflow_edges (id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", ` +
+			`"conditionValue")
 VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_edges),
-  source_node_id = excluded.source_node_id, target_node_id = excluded.target_node_id, condition_type = ` +
-			`excluded.condition_type,
-  condition_value = excluded.condition_value`)
+ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_edges),
+  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", "conditionType" = ` +
+			`excluded."conditionType",
+  "conditionValue" = excluded."conditionValue"`)
 	sqlSetEdgeRowPostgres = tables.Text(
-		`INSERT INTO agent_workflow_edges (id, workflow_id, source_node_id, target_node_id, condition_type, ` +
-			`condition_value)
+		`INSERT INTO agent_workflow_edges (id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", ` +
+			`"conditionValue")
 VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = excluded.rowid,
-  source_node_id = excluded.source_node_id, target_node_id = excluded.target_node_id, condition_type = ` +
-			`excluded.condition_type,
-  condition_value = excluded.condition_value`)
+ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = excluded.rowid,
+  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", "conditionType" = ` +
+			`excluded."conditionType",
+  "conditionValue" = excluded."conditionValue"`)
 
-	sqlNodeIDs  = tables.Text(`SELECT rowid, id FROM agent_workflow_nodes WHERE workflow_id = ?`)
-	sqlEdgeIDs  = tables.Text(`SELECT rowid, id FROM agent_workflow_edges WHERE workflow_id = ?`)
+	sqlNodeIDs  = tables.Text(`SELECT rowid, id FROM agent_workflow_nodes WHERE "workflowId" = ?`)
+	sqlEdgeIDs  = tables.Text(`SELECT rowid, id FROM agent_workflow_edges WHERE "workflowId" = ?`)
 	sqlDropNode = tables.Text(`DELETE FROM agent_workflow_nodes WHERE rowid = ?`)
 	sqlDropEdge = tables.Text(`DELETE FROM agent_workflow_edges WHERE rowid = ?`)
 )
@@ -111,14 +111,14 @@ ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = excluded.rowid,
 // Agents.
 const (
 	sqlAgents = tables.Text(
-		`SELECT id, name, description, system_prompt, model, tools, definition FROM agents ORDER BY id`)
+		`SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents ORDER BY id`)
 	sqlAgent = tables.Text(
-		`SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id = ?`)
+		`SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents WHERE id = ?`)
 	sqlSetAgent = tables.Text(
-		`INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ` +
+		`INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) VALUES (?, ?, ?, ?, ` +
 			`?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, system_prompt = ` +
-			`excluded.system_prompt,
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, "systemPrompt" = ` +
+			`excluded."systemPrompt",
   model = excluded.model, tools = excluded.tools, definition = excluded.definition`)
 	sqlDropAgent = tables.Text(`DELETE FROM agents WHERE id = ?`)
 )

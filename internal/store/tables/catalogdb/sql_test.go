@@ -54,7 +54,7 @@ func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.
 func chat(text string, nodes ...string) catalog.Put {
 	p := catalog.Put{ID: "chat", Format: catalog.FormatRoutes, File: "chat.json", Text: []byte(text),
 		At: time.Unix(1, 0)}
-	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil}}
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil, nil}}
 	for _, n := range nodes {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{n, "chat", "AGENT", n, "a", nil})
 		p.Rows.Edges = append(p.Rows.Edges, catalog.Row{"to " + n, "chat", nodes[0], n, "CONDITIONAL", n})
@@ -188,13 +188,13 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
 		`BEGIN`,
 		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, ` +
 			`'CONDITIONAL', 'END')`,
-		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', `+
+		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES ('w', `+
 			`'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
-			`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), `+
+			`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES ('w', 'n2', 'AGENT', 7), `+
 				`('w', 'n1', 'AGENT', 'ab')`)),
-		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) `+
+		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, "isConversational", "maxSteps", "timeoutMs") `+
 			`VALUES ('w', 12.5, 'true', '20', 'soon')`,
-			`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 1, `+
+			`INSERT INTO agent_workflows (id, name, "isConversational", "maxSteps", "timeoutMs") VALUES ('w', 12.5, 1, `+
 				`'20', 7)`)), `COMMIT`,
 	}, "; "))
 	entries, err := s.Entries(t.Context())
