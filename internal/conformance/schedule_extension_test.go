@@ -73,7 +73,7 @@ var schedulesExtended = []rule{
 			`{"timeZone": "UTC", "nodes": [{"id": "s", "type": "start", "data": {}}], ` +
 				`"connections": []}`: "timeZone requires schedule",
 		} {
-			if got := refused(t, doc, service.LoadOptions{}); len(got) != 1 || got[0] != want {
+			if got := refused(t, doc, service.LoadOptions{}); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 				t.Errorf("%s: %q, want %q", doc, got, want)
 			}
 		}
@@ -126,7 +126,7 @@ var schedulesListed = []rule{
 			`"schedules": [{"id": "a b", ` +
 				`"schedule": "60"}]`: `"a b" cannot be the id of a schedule`,
 			`"schedules": [{"id": "a", "schedule": "60"}, {"id": "a", "schedule": ` +
-				`"@daily"}]`: `schedule id "a" is used twice`,
+				`"@daily"}]`: `schedule id "a" is used twice, first at `,
 			`"schedules": [{"id": "a", "schedule": ` +
 				`"soon"}]`: `invalid schedule "soon"`,
 			`"schedules": [{"id": "a"}]`: "the mode interval needs a schedule",

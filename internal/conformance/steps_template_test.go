@@ -130,18 +130,6 @@ var stepsTemplate = []rule{
 		same(t, "instruction", w.request("reader").System, `[a said][c said][["first","c"]]`)
 		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said",
 			"c (agent: c)", "c said"))
-		for _, read := range []string{"x.output", "p.outputs.x.output", "p.order"} {
-			w := newWorld(t)
-			w.plays("reader", say("R").slow())
-			o := w.runs(instructed("b", "[{{ $steps."+read+" }}]", `
-- type: parallel
-  id: p
-  steps:
-  - {id: x, type: agent, name: b}
-  - {id: y, type: agent, name: reader}
-`), "go").is(engine.StatusFailed)
-			same(t, read, o.Error.Code, engine.CodeExpression)
-		}
 	}},
 	{name: "S4-16 an output is never a template", test: func(t *testing.T) {
 		for _, said := range []string{"{{ $steps.b.output }}", "{{ $steps.nothere.output }}", "{{", "$steps.b.output",

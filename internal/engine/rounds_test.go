@@ -282,7 +282,6 @@ func TestPrompts(t *testing.T) {
 		"context, no outputs": {node(workflow.PromptContext, "Please proceed."), "", "go", "", "go", ""},
 		"system": {node(workflow.PromptTemplate, ""), "Mind {{ $steps.a.output }}.", "go",
 			"{{ $steps.a.output }}", "{{ $steps.a.output }}", "Mind {{ $steps.a.output }}."},
-		"system, not run yet": {node(workflow.PromptTemplate, ""), "{{ $steps.c.output }}", "go", "out", "out", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -299,6 +298,38 @@ func TestPrompts(t *testing.T) {
 			w.Crash()
 			if again := w.Asked("b"); again.System != tc.sys {
 				t.Errorf("system after a crash %q", again.System)
+			}
+		})
+	}
+}
+
+// TestSystem_Missing checks that a reference without a value in a system prompt fails the step before
+// anything is sent, whether a step, a call of a sub-agent or a hand-off begins with the agent
+// (S4-15).
+func TestSystem_Missing(t *testing.T) {
+	t.Parallel()
+	b := workflow.Agent{ID: "b", System: "{{ $steps.c.output }}", Template: true}
+	for name, tc := range map[string]struct {
+		a    workflow.Agent
+		says *engine.ModelResult
+	}{
+		"step": {workflow.Agent{ID: "a"}, enginetest.Say("out")},
+		"sub-agent": {workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "b", Tool: "ask_b"}}},
+			enginetest.Asks(enginetest.Call("1", "ask_b", `{"input":"go"}`))},
+		"hand-off": {workflow.Agent{ID: "a", Handoffs: []string{"b"}}, handTo("1", "b")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := enginetest.Graph(nodes(enginetest.Agent("a"), enginetest.Agent("b"), "c"), "a -> b; b -> c", tc.a, b)
+			w := enginetest.New(t, g, nil)
+			w.Start("go")
+			w.Finish("a", tc.says)
+			const want = "instruction of agent b: {{ $steps.c.output }}: $steps.c.output has no value"
+			if f := failure(t, w); f.Code != engine.CodeExpression || f.Message != want {
+				t.Errorf("got %+v", f)
+			}
+			for _, c := range w.Pending {
+				t.Errorf("%T is pending", c)
 			}
 		})
 	}

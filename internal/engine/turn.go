@@ -173,6 +173,9 @@ func (s *agents) continueTurn(id, fr int) {
 // result.
 func (s *agents) endTurn(id, fr int) {
 	next := s.pendingHandoff(id, fr)
+	if !s.isActive(id, fr) { // the agent that takes over cannot begin
+		return
+	}
 	if len(s.frame(id, fr).Turn) > 0 && next == nil {
 		return
 	}

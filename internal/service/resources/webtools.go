@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,15 +58,26 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 		Logger: op.cfg.Logger})
 }
 
+// localhostAlone resolves localhost and no other name: nothing is asked of the network before a
+// person has agreed.
+func localhostAlone(_ context.Context, host string) ([]netip.Addr, error) {
+	if host = strings.ToLower(strings.TrimSuffix(host, ".")); host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return []netip.Addr{netip.IPv6Loopback()}, nil
+	}
+	return nil, errors.New("not looked up")
+}
+
 // PrivateAddresses returns, as lines of CommandsError.Access, the addresses that trust in a document
-// opens although they are not public: those that its toolsets and its providers name.
+// opens although they are not public: those that its toolsets and its providers name by number, or as
+// localhost.
 func (op *Opener) PrivateAddresses(ctx context.Context, specs []tool.Spec, w *workflow.Workflow) []string {
 	var out []string
 	add := func(address, by string) {
 		if address == "" {
 			return
 		}
-		err := outbound.Check(ctx, outbound.Config{Allow: op.cfg.Operator.Outbound.Allow}, op.address(address))
+		err := outbound.Check(ctx, outbound.Config{Allow: op.cfg.Operator.Outbound.Allow, Resolve: localhostAlone},
+			op.address(address))
 		line := "call " + address + ", which is not a public address (" + by + ")"
 		if errors.Is(err, outbound.ErrRefused) && !slices.Contains(out, line) {
 			out = append(out, line)
