@@ -57,8 +57,8 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// definedRules returns the pages of docs/spec that define the rules, by rule, and checks that no rule
-// is defined twice.
+// definedRules returns the pages of docs/spec that define the rules, by rule, and checks that no
+// rule is defined twice.
 func definedRules(t *testing.T) map[string]string {
 	t.Helper()
 	defined := map[string]string{}

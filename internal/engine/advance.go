@@ -4,13 +4,13 @@ package engine
 // tried. Each reads the state and creates the events for whatever can continue, none if nothing
 // can. Their effect depends on the state alone: after a fold with all scopes awake, nothing is left
 // to continue (TestActivation_Complete).
-var decisions = [...]func(*Run){
-	func(r *Run) { r.calls.resumeDue() },
-	func(r *Run) { r.calls.resumeWithheld() },
-	func(r *Run) { r.starter.startReady() },
-	func(r *Run) { r.blocks.closeScopes() },
-	func(r *Run) { r.starter.fireJoins() },
-	func(r *Run) { r.lifecycle.settleUnsent() },
+var decisions = [...]func(*machine){
+	(*machine).resumeDue,
+	(*machine).resumeWithheld,
+	(*machine).startReady,
+	(*machine).closeScopes,
+	(*machine).fireJoins,
+	(*machine).settleUnsent,
 }
 
 // Continue continues a run whose last activation was cut short, see [Run.StopWhen]. Any other input
@@ -25,7 +25,7 @@ func (Continue) input() {}
 func (r *Run) advance() {
 	for i := 0; i < len(decisions); {
 		before := r.state.Seq
-		if decisions[i](r); r.state.Seq == before {
+		if decisions[i](&r.machine); r.state.Seq == before {
 			i++
 			continue
 		}
@@ -34,7 +34,7 @@ func (r *Run) advance() {
 		}
 		i = 0
 	}
-	r.lifecycle.settleIdle()
+	r.settleIdle()
 }
 
 // StopWhen sets a function that reports whether an activation is to be cut short: its events so far
@@ -49,11 +49,11 @@ func (r *Run) IsCut() bool { return r.cut }
 
 // mustStop reports whether the activation is cut short now. A paused run is not: nobody would
 // continue it.
-func (r *recorder) mustStop() bool {
-	if r.due != nil && !r.cut {
-		r.cut = r.state.Status == StatusRunning && len(r.out) > 0 && (r.made > cutBytes || r.due())
+func (m *machine) mustStop() bool {
+	if m.due != nil && !m.cut {
+		m.cut = m.state.Status == StatusRunning && len(m.out) > 0 && (m.made > cutBytes || m.due())
 	}
-	return r.cut
+	return m.cut
 }
 
 // cutBytes is the size of the outputs of one activation above which it is cut short, so that they

@@ -15,50 +15,50 @@ import (
 )
 
 // ask makes the next model call of a frame, with messages that the engine adds first.
-func (s *agents) ask(id, fr int, added ...chat.Message) {
-	f, a := s.frame(id, fr), s.agent(id, fr)
+func (m *machine) ask(id, fr int, added ...chat.Message) {
+	f, a := m.frame(id, fr), m.agent(id, fr)
 	if f.Turns >= a.Turns() {
-		s.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
-		s.frameFailed(id, fr, Failure{Code: CodeMaxTurns,
-			Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, s.steps.failStep)
+		m.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
+		m.frameFailed(id, fr, Failure{Code: CodeMaxTurns,
+			Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, m.failStep)
 		return
 	}
-	if !s.budget.hasSlot(id) { // its last result was a person's answer: other steps have its slot (P31)
+	if !m.hasSlot(id) { // its last result was a person's answer: other steps have its slot (P31)
 		return
 	}
-	if len(added) == 0 && s.compacts(id, fr) {
+	if len(added) == 0 && m.compacts(id, fr) {
 		return
 	}
-	model, instead := s.state.Loop.Begins(&s.state, id, a.Agent, s.now)
-	reserved, ok := s.budget.reserve(id, fr, model, added)
+	model, instead := m.state.Loop.Begins(&m.state, id, a.Agent, m.now)
+	reserved, ok := m.reserve(id, fr, model, added)
 	if !ok {
 		return
 	}
-	s.emitStep(id, &ModelCalled{
-		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
-		Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
+	m.emitStep(id, &ModelCalled{
+		Call: m.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
+		Conversation: f.Conv, Length: len(m.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
 }
 
 // system returns the system prompt of a frame.
-func (s *agents) system(id, fr int) string {
-	f, a := s.frame(id, fr), s.agent(id, fr)
+func (m *machine) system(id, fr int) string {
+	f, a := m.frame(id, fr), m.agent(id, fr)
 	system := a.System
 	if f.System != "" || a.SystemTemplate != nil { // a template may expand to "" (S4-15)
 		system = f.System
 	}
-	parts := slices.Concat([]string{system}, s.facts(a))
-	if f.Parent < 0 && s.mayEndConversation(id) {
+	parts := slices.Concat([]string{system}, m.facts(a))
+	if f.Parent < 0 && m.mayEndConversation(id) {
 		parts = append(parts, endInstruction)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // facts returns the facts about the environment for an agent, as of the start of the run.
-func (s *agents) facts(a *plan.Agent) []string {
+func (m *machine) facts(a *plan.Agent) []string {
 	var out []string
 	add := func(wanted bool, name string) {
-		if text := s.state.Created.Facts[name]; wanted && text != "" {
+		if text := m.state.Created.Facts[name]; wanted && text != "" {
 			out = append(out, text)
 		}
 	}
@@ -71,35 +71,35 @@ func (s *agents) facts(a *plan.Agent) []string {
 }
 
 // endFrame ends a frame with its answer, or asks the model to correct it (P25).
-func (s *agents) endFrame(id, fr int, reply chat.Message) {
-	a := s.agent(id, fr)
+func (m *machine) endFrame(id, fr int, reply chat.Message) {
+	a := m.agent(id, fr)
 	out, reason := finalOutput(a, reply.Text.String())
 	if reason != "" {
-		if s.frame(id, fr).Repairs < a.Output.RepairLimit() && !s.state.isFailing() {
-			s.ask(id, fr,
+		if m.frame(id, fr).Repairs < a.Output.RepairLimit() && !m.state.isFailing() {
+			m.ask(id, fr,
 				chat.Message{Role: chat.RoleUser, Text: chat.NewText("Your reply does not fit what was asked for: " +
 					reason + "\nReply again with only the corrected JSON.")})
 			return
 		}
-		s.frameFailed(id, fr,
+		m.frameFailed(id, fr,
 			Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s",
-				a.Title(), reason)}, s.steps.failStep)
+				a.Title(), reason)}, m.failStep)
 		return
 	}
 	done := StepCompleted{Output: out}
-	if string(s.state.replyText(id, fr).Value()) == string(out) {
+	if string(m.state.replyText(id, fr).Value()) == string(out) {
 		done.Output, done.Reply = nil, true
 	} else if v, ok := JSONOf(reply.Text.String()); ok && bytes.Equal(v, out) {
 		done.Output, done.JSON = nil, true
 	}
-	if f := s.frame(id, fr); f.Parent >= 0 {
+	if f := m.frame(id, fr); f.Parent >= 0 {
 		parent := f.Parent
-		s.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply,
+		m.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply,
 			JSON: done.JSON})
-		s.turnAnswered(id, parent)
+		m.turnAnswered(id, parent)
 		return
 	}
-	s.steps.complete(id, &done, s.state.plan.out...)
+	m.completeStep(id, &done, m.state.plan.out...)
 }
 
 // finalOutput converts the text of a reply into the agent's output. reason is why the text does not
@@ -127,20 +127,20 @@ func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
 // frameFailed fails an agent loop: a sub-agent's failure becomes its parent's (S0-56), and so on
 // outward, up to a parent whose model receives it as the result of the call. If there is none, end
 // fails the step.
-func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
-	if s.graph.Step(id).Status != stepRunning {
+func (m *machine) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
+	if m.graph.Step(id).Status != stepRunning {
 		return
 	}
 	for {
-		parent := s.frame(id, fr).Parent
+		parent := m.frame(id, fr).Parent
 		if parent < 0 {
 			end(id, f)
 			return
 		}
-		if s.agent(id, parent).SubagentFailure == workflow.SubagentReports {
-			s.steps.unwind(id, fr, f)
-			s.emitStep(id, &SubagentFailed{Frame: fr, Call: s.frame(id, fr).Call, Error: f})
-			s.turnAnswered(id, parent)
+		if m.agent(id, parent).SubagentFailure == workflow.SubagentReports {
+			m.unwind(id, fr, f)
+			m.emitStep(id, &SubagentFailed{Frame: fr, Call: m.frame(id, fr).Call, Error: f})
+			m.turnAnswered(id, parent)
 			return
 		}
 		fr = parent
@@ -149,14 +149,14 @@ func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 
 // failInside fails every active sub-agent of a step inside frame outer, or in the whole step if
 // outer is negative, innermost first.
-func (s *agents) failInside(id, outer int, f Failure) {
-	a := s.graph.Step(id).Loop.Agent
+func (m *machine) failInside(id, outer int, f Failure) {
+	a := m.graph.Step(id).Loop.Agent
 	if a == nil {
 		return
 	}
 	for i := range slices.Backward(a.Frames) {
-		if fr := s.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && (outer < 0 || a.Inside(i, outer)) {
-			s.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
+		if fr := m.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && (outer < 0 || a.Inside(i, outer)) {
+			m.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}
 	}
 }

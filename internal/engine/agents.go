@@ -6,64 +6,30 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
-// agents decides what follows in the agent loops of a run from a reply, the result of a tool call
-// or the end of a sub-agent. It reads the state and the graph and creates events; the consequences
-// of the end of a step and of the limits on calls are left to the run.
-type agents struct {
-	*recorder
-	steps  agentSteps
-	budget agentBudget
-}
-
-// agentSteps is how the graph handles the end of a step.
-type agentSteps interface {
-	complete(step int, d *StepCompleted, ports ...string)
-	// failStep fails a step, which may be retried; failForGood fails it permanently.
-	failStep(step int, f Failure)
-	failForGood(step int, f Failure)
-	cancelStep(step int, reason string)
-	// endAll cancels everything else that runs in the scope of a step.
-	endAll(step int)
-	// unwind ends everything active inside a frame of a step.
-	unwind(step, outer int, f Failure)
-}
-
-// agentBudget limits the calls of agent loops. A call that may not be made now is withheld, or its
-// step has ended.
-type agentBudget interface {
-	hasSlot(step int) bool
-	reserve(step, frame int, model string, added []chat.Message) (*Reserved, bool)
-	// mayCallTool reports whether a tool call may be made. key is the key of a call that is
-	// repeated, or empty.
-	mayCallTool(step int, key string) bool
-	// endBySize ends the run because of its size.
-	endBySize(step int)
-}
-
-func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }
-func (s *agents) agent(id, fr int) *plan.Agent {
-	return s.graph.FlowOf(id).Agents[s.frame(id, fr).Agent]
+func (m *machine) frame(id, fr int) *loop.Frame { return &m.graph.Step(id).Loop.Agent.Frames[fr] }
+func (m *machine) agent(id, fr int) *plan.Agent {
+	return m.graph.FlowOf(id).Agents[m.frame(id, fr).Agent]
 }
 
 // nextCall returns the name of the next call of a frame.
-func (s *agents) nextCall(id, fr int) string {
-	return s.callID(id, fr, s.graph.Step(id).Loop.Numbered+1)
+func (m *machine) nextCall(id, fr int) string {
+	return m.callID(id, fr, m.graph.Step(id).Loop.Numbered+1)
 }
 
 // isActive reports whether a frame continues: a call of its turn may have ended it, the step or
 // this attempt of the step.
-func (s *agents) isActive(id, fr int) bool {
-	st := s.graph.Step(id)
-	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.state.Loop.IsAsleep(id)
+func (m *machine) isActive(id, fr int) bool {
+	st := m.graph.Step(id)
+	return st.Status == stepRunning && st.Loop.Agent != nil && !m.frame(id, fr).Done && !m.state.Loop.IsAsleep(id)
 }
 
 // inputTokens estimates the input of a frame's next call, from its bytes and from the input of its
 // last call plus what was added since.
-func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
-	f, a := s.frame(id, fr), s.agent(id, fr)
-	msgs := s.state.Loop.Conv(f.Conv)
-	size := len(s.system(id, fr))
-	for _, d := range s.toolDefs(id, fr) {
+func (m *machine) inputTokens(id, fr int, added []chat.Message) int64 {
+	f, a := m.frame(id, fr), m.agent(id, fr)
+	msgs := m.state.Loop.Conv(f.Conv)
+	size := len(m.system(id, fr))
+	for _, d := range m.toolDefs(id, fr) {
 		size += len(d.Name) + len(d.Description) + len(d.Parameters)
 	}
 	if a.Output != nil {
@@ -77,11 +43,11 @@ func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
 }
 
 // outputBound returns the maximum number of tokens in an agent's answer, including reasoning.
-func (s *agents) outputBound(id, fr int) int64 {
-	a := s.agent(id, fr)
+func (m *machine) outputBound(id, fr int) int64 {
+	a := m.agent(id, fr)
 	most := int64(defaultOutput)
-	if m := a.Params.MaxTokens; m != nil && *m > 0 {
-		most = *m
+	if limit := a.Params.MaxTokens; limit != nil && *limit > 0 {
+		most = *limit
 	}
 	if t := a.Params.ThinkingBudget; t != nil {
 		most = chat.AddTokens(most, *t)

@@ -14,135 +14,103 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// people decides what follows from people's answers: questions and approvals of nodes, held tool
-// calls, and exhausted budgets. It reads the state and changes it only through events.
-type people struct {
-	*recorder
-	commands *commander
-	steps    peopleSteps
-	agents   interface{ turnAnswered(step, frame int) }
-	calls    peopleCalls
-	budgets  peopleBudgets
-}
-
-// peopleSteps ends steps.
-type peopleSteps interface {
-	complete(step int, d *StepCompleted, ports ...string)
-	failStep(step int, f Failure)
-	failForGood(step int, f Failure)
-	cancelStep(step int, reason string)
-}
-
-// peopleCalls continues calls that a person has decided about.
-type peopleCalls interface {
-	// settleLost settles a call with unknown outcome.
-	settleLost(key, what string)
-	// handledByProgram applies the decision of the node's error handler. It returns false if there
-	// is no handler or the handler leaves the failure to others.
-	handledByProgram(step int, key string, f *Failure, cause error) bool
-}
-
-// peopleBudgets parses an answer to the request for a larger budget.
-type peopleBudgets interface {
-	largerBudget(met *LimitReached, text string) (*workflow.Limits, error)
-}
-
 // readAnswer is [waits.Waits.Read] for an answer that is not a signal.
-func (p *people) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
-	return p.state.Waits.Read(waits.Answer(d), p.state.Status.Ended(), p.budgets.largerBudget)
+func (m *machine) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
+	return m.state.Waits.Read(waits.Answer(d), m.state.Status.Ended(), m.largerBudget)
 }
 
-func (p *people) handleAnswer(d Answer) {
+func (m *machine) handleAnswer(d Answer) {
 	if d.Signal != "" {
-		p.handleSignal(d)
+		m.handleSignal(d)
 		return
 	}
-	w, ans, err := p.readAnswer(d)
+	w, ans, err := m.readAnswer(d)
 	if err != nil || w == nil {
 		return
 	}
 	if w.Limit != nil {
-		p.answeredBudget(w, ans)
+		m.answeredBudget(w, ans)
 		return
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""
 	done := &StepCompleted{Given: true}
-	if p.graph.StepNode(step).Kind == workflow.KindFunc {
-		done.Goto = p.graph.Step(step).GotoOf(done) // of the function's result, which the answer replaces
+	if m.graph.StepNode(step).Kind == workflow.KindFunc {
+		done.Goto = m.graph.Step(step).GotoOf(done) // of the function's result, which the answer replaces
 	}
-	if p.state.Status == StatusPaused {
-		p.emit(0, "", &RunResumed{Reason: "answer"})
+	if m.state.Status == StatusPaused {
+		m.emit(0, "", &RunResumed{Reason: "answer"})
 	}
-	p.emitStep(step, ans)
+	m.emitStep(step, ans)
 	if held {
-		p.continueHeld(call, ans)
+		m.continueHeld(call, ans)
 		return
 	}
 	if call != "" {
-		if what := expr.Text(ans.Answer); what != "retry" && p.state.Loop.Call(call) != nil {
-			p.calls.settleLost(call, what)
+		if what := expr.Text(ans.Answer); what != "retry" && m.state.Loop.Call(call) != nil {
+			m.settleLost(call, what)
 		}
 		return
 	}
 	if ans.Decision != "" {
-		p.decideApproval(step, ans.Decision, ans.Note)
+		m.decideApproval(step, ans.Decision, ans.Note)
 		return
 	}
-	if p.graph.StepNode(step).Kind == workflow.KindFunc {
-		p.steps.complete(step, done, p.state.plan.out...)
+	if m.graph.StepNode(step).Kind == workflow.KindFunc {
+		m.completeStep(step, done, m.state.plan.out...)
 		return
 	}
-	p.answeredQuestion(step, ans.Answer, done)
+	m.answeredQuestion(step, ans.Answer, done)
 }
 
 // decideApproval ends the step of an approval according to the decision of a person or of its
 // deadline.
-func (p *people) decideApproval(step int, decision, note string) {
-	if n := p.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject &&
+func (m *machine) decideApproval(step int, decision, note string) {
+	if n := m.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject &&
 		len(n.Ports[workflow.PortReject]) == 0 {
 		// no retry policy applies: a person rejected it
-		p.steps.failForGood(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)})
+		m.failForGood(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)})
 		return
 	}
-	p.steps.complete(step, &StepCompleted{Same: true}, decision)
+	m.completeStep(step, &StepCompleted{Same: true}, decision)
 }
 
 // answeredQuestion completes a question with its answer; done determines the output.
-func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
-	n := p.graph.StepNode(step)
+func (m *machine) answeredQuestion(step int, answer Value, done *StepCompleted) {
+	n := m.graph.StepNode(step)
 	if name := n.Wait.Mapper; name != "" {
-		update, err := p.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{&p.state}.view(step, nil))
+		update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+			return h.Merge(name, map[string]Value{n.ID: answer}, m.state.view(step, nil))
 		})
 		if err != nil {
-			p.steps.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 		done.Update = update
 	}
-	if port := workflow.NextPort(workflow.Named(expr.Text(answer), n.Wait.Options...)); n.Wait.Route && len(n.Ports[port]) > 0 {
-		p.steps.complete(step, done, port)
+	port := workflow.NextPort(workflow.Named(expr.Text(answer), n.Wait.Options...))
+	if n.Wait.Route && len(n.Ports[port]) > 0 {
+		m.completeStep(step, done, port)
 		return
 	}
-	if (n.Wait.Route || n.ID == p.graph.FlowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
-		done.Goto = []string{p.graph.FlowOf(step).Workflow.Entry}
+	if (n.Wait.Route || n.ID == m.graph.FlowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
+		done.Goto = []string{m.graph.FlowOf(step).Workflow.Entry}
 	}
-	p.steps.complete(step, done, p.state.plan.out...)
+	m.completeStep(step, done, m.state.plan.out...)
 }
 
 // openWait opens a wait for a person.
-func (p *people) openWait(id int, n *plan.Node) {
+func (m *machine) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
-			p.steps.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
+			m.completeStep(id, &StepCompleted{Same: true}, workflow.PortApprove)
 		} else {
 			empty := Value(`""`)
-			p.answeredQuestion(id, empty, &StepCompleted{Output: empty})
+			m.answeredQuestion(id, empty, &StepCompleted{Output: empty})
 		}
 		return
 	}
 	var data map[string]Value
-	d := &WaitOpened{Wait: p.newWait(id), Kind: n.Wait.Kind, Options: n.Wait.Options}
+	d := &WaitOpened{Wait: m.newWait(id), Kind: n.Wait.Kind, Options: n.Wait.Options}
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -155,60 +123,60 @@ func (p *people) openWait(id int, n *plan.Node) {
 	}
 	if n.Wait.Template {
 		var f *Failure
-		if d.Prompt, f = (viewer{&p.state}).expand("prompt", n.Text, viewer{&p.state}.envOf(id)); f != nil {
-			p.steps.failStep(id, *f)
+		if d.Prompt, f = m.state.expand("prompt", n.Text, m.state.envOf(id)); f != nil {
+			m.failStep(id, *f)
 			return
 		}
 	} else {
-		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote,
-			p.state.noteAt(id))
+		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(m.graph.StepInput(id)), approvalNote,
+			m.state.noteAt(id))
 	}
 	if n.Wait.PromptFunc != "" {
 		var err error
-		if data, err = p.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
-			p.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+		if data, err = m.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
+			m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 	}
 	if n.Wait.Deadline > 0 {
-		d.Deadline = p.now.Add(time.Duration(n.Wait.Deadline))
+		d.Deadline = m.now.Add(time.Duration(n.Wait.Deadline))
 	}
 	if d.Signal == "" || n.Wait.Remind > 0 { // the run's own reminder is only for people
-		d.Remind = p.state.remindAt(p.now, n.Wait.Remind)
+		d.Remind = m.state.remindAt(m.now, n.Wait.Remind)
 	}
 	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
 		d.Remind = time.Time{} // it would come too late
 	}
-	p.emitStep(id, d)
+	m.emitStep(id, d)
 	if n.Wait.Signal != "" {
-		p.announce(id, n.Wait.Signal, d, data)
+		m.announce(id, n.Wait.Signal, d, data)
 	}
 	if d.Signal != "" {
-		p.takeKept(id, d.Wait)
+		m.takeKept(id, d.Wait)
 	}
 }
 
 // newWait returns the id of the next wait of a step.
-func (p *people) newWait(id int) string {
+func (m *machine) newWait(id int) string {
 	name := "w" + strconv.Itoa(id)
-	if n := p.graph.Step(id).Retries; n > 0 {
+	if n := m.graph.Step(id).Retries; n > 0 {
 		name += "." + strconv.Itoa(n+1)
 	}
 	return name
 }
 
-// ask asks the question of a function (S2-52): the message of its signal, or else the question in
-// its data, with the options in its data. update is as for mergeConcurrent.
-func (p *people) ask(id int, question *SignalRaised, update map[string]Value) {
+// askPerson asks the question of a function (S2-52): the message of its signal, or else the
+// question in its data, with the options in its data. update is as for mergeConcurrent.
+func (m *machine) askPerson(id int, question *SignalRaised, update map[string]Value) {
 	done := &StepCompleted{Given: true, Update: update}
-	p.graph.ShortenUpdate(id, done)
-	d := &WaitOpened{Wait: p.newWait(id), Kind: workflow.WaitQuestion, Options: optionsIn(question.Data["options"]),
-		Prompt: cmp.Or(question.Message, expr.Text(question.Data["question"]), p.graph.StepNode(id).Title()),
-		Remind: p.state.remindAt(p.now, 0), Update: done.Update, Edits: done.Edits}
+	m.graph.ShortenUpdate(id, done)
+	d := &WaitOpened{Wait: m.newWait(id), Kind: workflow.WaitQuestion, Options: optionsIn(question.Data["options"]),
+		Prompt: cmp.Or(question.Message, expr.Text(question.Data["question"]), m.graph.StepNode(id).Title()),
+		Remind: m.state.remindAt(m.now, 0), Update: done.Update, Edits: done.Edits}
 	raised := *question
-	raised.Message, raised.Data = d.Prompt, p.dataOf(id, d, question.Data)
-	p.emitStep(id, &raised)
-	p.emitStep(id, d)
+	raised.Message, raised.Data = d.Prompt, m.dataOf(id, d, question.Data)
+	m.emitStep(id, &raised)
+	m.emitStep(id, d)
 }
 
 // optionsIn returns the options in the data of a question: a list of texts, or of objects with a
@@ -235,30 +203,30 @@ func optionsIn(v Value) []string {
 
 // dataOf returns the data of the signal that announces a question; the program's own data takes
 // precedence.
-func (p *people) dataOf(id int, d *WaitOpened, own map[string]Value) map[string]Value {
-	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)),
-		"requestId": expr.Quote(requestID(p.state.id, d.Wait))}
+func (m *machine) dataOf(id int, d *WaitOpened, own map[string]Value) map[string]Value {
+	all := map[string]Value{"nodeId": expr.Quote(m.graph.NodeID(id)),
+		"requestId": expr.Quote(requestID(m.state.id, d.Wait))}
 	maps.Copy(all, own)
 	return all
 }
 
 // announce raises the signal of a question that was opened (S2-53, S2-74). If the program provided
 // data with the question, a separate event carries the same data.
-func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := p.dataOf(id, d, data)
+func (m *machine) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
+	all := m.dataOf(id, d, data)
 	if data != nil {
-		p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
+		m.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
 	}
-	p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
+	m.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
 // requestID returns the id that identifies a question across runs, built as in package program.
 func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It returns the data that the program attaches to it.
-func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) {
-		return h.Value(name, viewer{&p.state}.view(id, nil))
+func (m *machine) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
+	v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+		return h.Value(name, m.state.view(id, nil))
 	})
 	if err != nil {
 		return nil, err
@@ -281,61 +249,61 @@ func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value
 	return q.Data, nil
 }
 
-// timerDue sends the reminder of a wait, or ends a wait that was not answered in time.
-func (p *people) timerDue(t waits.Timer) {
-	if p.now.Before(t.At) {
-		p.commands.add(startWaitTimer(t))
+// waitTimerDue sends the reminder of a wait, or ends a wait that was not answered in time.
+func (m *machine) waitTimerDue(t waits.Timer) {
+	if m.now.Before(t.At) {
+		m.addCommands(startWaitTimer(t))
 		return
 	}
-	p.emitStep(t.Step, &TimerFired{Timer: t.ID})
+	m.emitStep(t.Step, &TimerFired{Timer: t.ID})
 	if t.IsRemind {
-		p.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
+		m.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
 		return
 	}
-	if p.state.Status == StatusPaused {
-		p.emit(0, "", &RunResumed{Reason: "deadline"})
+	if m.state.Status == StatusPaused {
+		m.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
-	p.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	n := p.graph.StepNode(t.Step)
+	m.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
+	n := m.graph.StepNode(t.Step)
 	switch {
 	case len(n.Ports[workflow.PortTimeout]) > 0:
-		p.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		m.completeStep(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	case n.Wait.OnDeadline != "":
-		p.decideApproval(t.Step, n.Wait.OnDeadline, "")
+		m.decideApproval(t.Step, n.Wait.OnDeadline, "")
 		return
 	case n.Wait.DefaultFunc != "":
 		name := n.Wait.DefaultFunc
-		v, err := p.state.plan.askValue(name, func(h Host) (Value, error) {
-			return h.Value(name, viewer{&p.state}.view(t.Step, nil))
+		v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+			return h.Value(name, m.state.view(t.Step, nil))
 		})
 		if err != nil {
-			p.steps.failStep(t.Step, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(t.Step, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
-		p.answeredQuestion(t.Step, v, &StepCompleted{Output: v})
+		m.answeredQuestion(t.Step, v, &StepCompleted{Output: v})
 		return
 	case n.Value != nil:
-		seen := viewer{&p.state}.envOf(t.Step)
+		seen := m.state.envOf(t.Step)
 		v, f := seen.evaluate("default", n.Value, seen)
 		if f != nil {
-			p.steps.failStep(t.Step, *f)
+			m.failStep(t.Step, *f)
 			return
 		}
-		p.steps.complete(t.Step, &StepCompleted{Output: v}, p.state.plan.out...)
+		m.completeStep(t.Step, &StepCompleted{Output: v}, m.state.plan.out...)
 		return
 	}
 	what := "no answer"
 	if n.Wait.Kind == workflow.WaitSignal {
 		what = "no signal " + strconv.Quote(n.Wait.Await)
 	}
-	p.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: what + " before the deadline"})
+	m.failStep(t.Step, Failure{Code: CodeDeadline, Message: what + " before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.
-func (p *people) closeWaits(match func(*waits.Wait) bool, reason string) {
-	for _, w := range p.state.Waits.Open(match) {
-		p.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
+func (m *machine) closeWaits(match func(*waits.Wait) bool, reason string) {
+	for _, w := range m.state.Waits.Open(match) {
+		m.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
 	}
 }
 

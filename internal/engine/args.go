@@ -17,7 +17,7 @@ import (
 )
 
 // toolArguments builds the arguments of a tool node.
-func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+func (s *state) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	input := s.graph.Value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
@@ -42,7 +42,7 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 
 // mapList builds the list of a map. It is part of the event only if it differs from the step's
 // input.
-func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+func (s *state) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	var list Value
 	switch {
 	case n.Map.OverFunc != "":
@@ -78,7 +78,7 @@ func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 }
 
 // sleepUntil computes when a sleep node that starts now ends.
-func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
+func (s *state) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
 	text, f := s.expand("sleep", n.Text, s.envBefore(t))
 	if f != nil {
 		return f
@@ -105,13 +105,13 @@ func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 
 // runOutput builds and checks the output of a run that completes, if the workflow defines an output
 // and the last step was not an end node with one.
-func (s viewer) runOutput(d *RunCompleted) *Failure {
+func (s *state) runOutput(d *RunCompleted) *Failure {
 	root, out := s.plan.root, s.graph.Value(d.OutputStep)
 	if d.OutputStep == 0 {
 		out = nil
 	}
 	if root.Output != nil && !s.endedWith(d.OutputStep) {
-		v, f := s.evaluate("output", root.Output, viewEnv{viewer: s, from: d.OutputStep})
+		v, f := s.evaluate("output", root.Output, viewEnv{state: s, from: d.OutputStep})
 		if f != nil {
 			return f
 		}
@@ -138,7 +138,7 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 
 // endedWith reports whether a step belongs to an end node that defines the output; a skipped step
 // does not.
-func (s viewer) endedWith(step int) bool {
+func (s *state) endedWith(step int) bool {
 	return step > 0 && s.graph.Step(step).Status == event.Completed &&
 		s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
 }
@@ -149,19 +149,19 @@ const MaxValueBytes = 16 << 20
 
 // evaluate evaluates a value of the definition, which may have at most MaxValueBytes bytes and must
 // fit in the remaining bytes of the run.
-func (s viewer) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
+func (s *state) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
 	return s.evaluateWithin(what, MaxValueBytes, v, seen)
 }
 
 // evaluateWithin is evaluate for a value of at most limit bytes.
-func (s viewer) evaluateWithin(what string, limit int64, v *expr.Value, seen viewEnv) (Value, *Failure) {
+func (s *state) evaluateWithin(what string, limit int64, v *expr.Value, seen viewEnv) (Value, *Failure) {
 	out, err := v.Eval(seen, s.mostBytes(limit))
 	return out, s.evaluationFailure(what, limit, err)
 }
 
 // expand expands a string of the definition, which may be at most as large as a prompt and must fit
 // in the remaining bytes of the run.
-func (s viewer) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *Failure) {
+func (s *state) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *Failure) {
 	if t == nil {
 		return "", nil
 	}
@@ -178,7 +178,7 @@ func (s viewer) expand(what string, t *expr.Interpolation, seen viewEnv) (string
 
 // mostBytes returns the maximum size of a value that the run makes: limit, or what the run may
 // still use.
-func (s viewer) mostBytes(limit int64) int64 {
+func (s *state) mostBytes(limit int64) int64 {
 	if left, bounded := s.bytesLeft(); bounded {
 		return min(limit, max(left, 0))
 	}
@@ -187,7 +187,7 @@ func (s viewer) mostBytes(limit int64) int64 {
 
 // evaluationFailure returns the failure for an error of an evaluation whose result may have limit
 // bytes, or nil for none.
-func (s viewer) evaluationFailure(what string, limit int64, err error) *Failure {
+func (s *state) evaluationFailure(what string, limit int64, err error) *Failure {
 	switch most := s.mostBytes(limit); {
 	case err == nil:
 		return nil
@@ -202,7 +202,7 @@ func (s viewer) evaluationFailure(what string, limit int64, err error) *Failure 
 
 // holds reports whether the condition of a step that a token is about to start is true; it is true
 // if the step has none.
-func (s viewer) holds(n *plan.Node, t graph.Token) (bool, error) {
+func (s *state) holds(n *plan.Node, t graph.Token) (bool, error) {
 	c := n.Node.If
 	switch {
 	case c == nil:

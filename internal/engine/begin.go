@@ -8,33 +8,33 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (l *lifecycle) start(d Start) {
+func (m *machine) start(d Start) {
 	c := d.Created
-	c.Version, c.Digest, c.Format = Version, l.state.plan.digest, l.state.plan.root.Workflow.Format
+	c.Version, c.Digest, c.Format = Version, m.state.plan.digest, m.state.plan.root.Workflow.Format
 	if c.Name == "" {
-		c.Name = l.state.plan.root.Workflow.Name
+		c.Name = m.state.plan.root.Workflow.Name
 	}
-	c.Limits = MergeLimits(l.state.plan.root.Workflow.Limits, c.Limits)
-	if rules := l.state.plan.root.Workflow.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
+	c.Limits = MergeLimits(m.state.plan.root.Workflow.Limits, c.Limits)
+	if rules := m.state.plan.root.Workflow.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
 		c.Input = rules.DefaultInput
 	}
 	if c.Input = event.Compact(c.Input); len(c.Input) == 0 {
 		c.Input = Value(`""`)
 	}
-	l.emit(0, "", &c)
+	m.emit(0, "", &c)
 	if !d.Queued {
-		l.admitted()
+		m.admitted()
 	}
 }
 
 // admitted passes the input to the entry, once.
-func (l *lifecycle) admitted() {
-	if l.state.Status != StatusPending {
+func (m *machine) admitted() {
+	if m.state.Status != StatusPending {
 		return
 	}
-	l.emit(0, "", &RunStarted{})
-	if l.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to start (S1-7)
-		l.emit(0, "", &EdgeTaken{Edge: -1, To: l.state.plan.root.Workflow.Entry, Token: l.graph.Tokens + 1})
+	m.emit(0, "", &RunStarted{})
+	if m.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to start (S1-7)
+		m.emit(0, "", &EdgeTaken{Edge: -1, To: m.state.plan.root.Workflow.Entry, Token: m.graph.Tokens + 1})
 	}
 }
 

@@ -10,115 +10,100 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// blocks decides how steps that contain others (parallel blocks, maps and sub-flows) start, when
-// they end, and with what result.
-type blocks struct {
-	*recorder
-	steps blocksSteps
-}
-
-// blocksSteps ends steps.
-type blocksSteps interface {
-	complete(step int, d *StepCompleted, ports ...string)
-	failStep(step int, f Failure)
-	failForGood(step int, f Failure)
-	cancelBranches(step int, reason string)
-}
-
 // closeScopes checks scopes in which nothing is active any more and lets their owners continue.
-func (b *blocks) closeScopes() {
-	for _, id := range b.graph.TakeAwake() {
-		sc := b.graph.Scope(id)
-		if sc.Owner == 0 || b.graph.Step(sc.Owner).Status != stepRunning || b.state.isFailing() || sc.Dead &&
-			b.graph.StepNode(sc.Owner).Kind != workflow.KindMap {
+func (m *machine) closeScopes() {
+	for _, id := range m.graph.TakeAwake() {
+		sc := m.graph.Scope(id)
+		if sc.Owner == 0 || m.graph.Step(sc.Owner).Status != stepRunning || m.state.isFailing() || sc.Dead &&
+			m.graph.StepNode(sc.Owner).Kind != workflow.KindMap {
 			continue
 		}
-		switch b.graph.StepNode(sc.Owner).Kind {
+		switch m.graph.StepNode(sc.Owner).Kind {
 		case workflow.KindSubflow:
-			if sc.Live == 0 && !b.state.Loop.IsAsleep(sc.Owner) { // not started while it waits for its next attempt
-				b.endFlow(sc.Owner)
+			if sc.Live == 0 && !m.state.Loop.IsAsleep(sc.Owner) { // not started while it waits for its next attempt
+				m.endFlow(sc.Owner)
 			}
 		case workflow.KindMap:
-			b.closeItem(sc.Owner, id)
+			m.closeItem(sc.Owner, id)
 		default:
-			if !b.graph.Awaits(sc.Owner, sc) {
-				b.settleBlock(sc.Owner)
+			if !m.graph.Awaits(sc.Owner, sc) {
+				m.settleBlock(sc.Owner)
 			}
 		}
 	}
 }
 
 // fork starts the branches of a fork, each in its own scope.
-func (b *blocks) fork(id int, n *plan.Node) {
-	f := b.graph.FlowOf(id)
-	b.expect(3 * len(n.Fork.Branches)) // an edge for each, and the start of its first step
+func (m *machine) fork(id int, n *plan.Node) {
+	f := m.graph.FlowOf(id)
+	m.expect(3 * len(n.Fork.Branches)) // an edge for each, and the start of its first step
 	for i, branch := range n.Fork.Branches {
-		scopeID := len(b.graph.Scopes)
+		scopeID := len(m.graph.Scopes)
 		for _, e := range n.Ports[branch.ID] {
 			to := f.Workflow.Edges[e].To
-			d := b.mem.edges.alloc(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
+			d := m.mem.edges.alloc(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
 			if f.Index[to] != n.JoinIndex {
-				d.Token = b.graph.Tokens + 1
+				d.Token = m.graph.Tokens + 1
 			}
-			b.emitStep(id, d)
+			m.emitStep(id, d)
 		}
 	}
-	b.settleBlock(id)
+	m.settleBlock(id)
 }
 
 // settleBlock ends a fork when the state of its branches requires it (D12).
-func (b *blocks) settleBlock(id int) {
-	switch verdict, failed := b.graph.Verdict(id); verdict {
+func (m *machine) settleBlock(id int) {
+	switch verdict, failed := m.graph.Verdict(id); verdict {
 	case graph.BlockCompletes:
-		b.completeBlock(id)
+		m.completeBlock(id)
 	case graph.BlockFails:
-		b.failBlock(id, failed)
+		m.failBlock(id, failed)
 	case graph.BlockSkips:
-		b.emitStep(id, &StepSkipped{Reason: "no branch reached " + b.graph.StepNode(id).Fork.Join})
+		m.emitStep(id, &StepSkipped{Reason: "no branch reached " + m.graph.StepNode(id).Fork.Join})
 	}
 }
 
-func (b *blocks) completeBlock(id int) {
-	n := b.graph.StepNode(id)
-	update, failure := viewer{&b.state}.mergeBranches(id)
-	if failure == nil && b.state.Limits.MaxBytes > 0 {
-		failure = b.state.checkSize(b.graph.BlockSize(id))
+func (m *machine) completeBlock(id int) {
+	n := m.graph.StepNode(id)
+	update, failure := m.state.mergeBranches(id)
+	if failure == nil && m.state.Limits.MaxBytes > 0 {
+		failure = m.state.checkSize(m.graph.BlockSize(id))
 	}
 	if failure == nil {
 		var merged map[string]Value
-		if merged, failure = b.state.mergeConcurrent(id, b.graph.Step(id).Block.View, update, nil); merged != nil {
+		if merged, failure = m.state.mergeConcurrent(id, m.graph.Step(id).Block.View, update, nil); merged != nil {
 			update = merged
 		}
 	}
 	if failure != nil {
-		b.steps.cancelBranches(id, "the block failed")
-		b.steps.failStep(id, *failure)
+		m.cancelBranches(id, "the block failed")
+		m.failStep(id, *failure)
 		return
 	}
-	b.steps.cancelBranches(id, "another branch of "+n.ID+" settled the block")
-	b.steps.complete(id, &StepCompleted{Update: update}, b.state.plan.out...)
+	m.cancelBranches(id, "another branch of "+n.ID+" settled the block")
+	m.completeStep(id, &StepCompleted{Update: update}, m.state.plan.out...)
 }
 
 // failBlock fails a fork with the failure of the first failed branch in declared order.
-func (b *blocks) failBlock(id int, failed []int) {
-	f := *b.graph.Scope(failed[0]).Failed
-	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) &&
+func (m *machine) failBlock(id int, failed []int) {
+	f := *m.graph.Scope(failed[0]).Failed
+	if n := m.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) &&
 		!event.CodeIs(f.Code, event.OfRun) {
 		f.Message = fmt.Sprintf("%d of %d branches failed; the first: %s", len(failed), len(n.Fork.Branches), f.Message)
 	}
-	b.steps.cancelBranches(id, "another branch of "+b.graph.StepNode(id).ID+" failed")
-	b.steps.failStep(id, f)
+	m.cancelBranches(id, "another branch of "+m.graph.StepNode(id).ID+" failed")
+	m.failStep(id, f)
 }
 
 // beginFlow enters the graph of a sub-flow. The initial state that the program returns is recorded
 // with the edge (D4).
-func (b *blocks) beginFlow(id int, n *plan.Node) {
-	st := b.graph.Step(id)
-	d := &EdgeTaken{Edge: -1, To: b.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: b.graph.Tokens + 1,
+func (m *machine) beginFlow(id int, n *plan.Node) {
+	st := m.graph.Step(id)
+	d := &EdgeTaken{Edge: -1, To: m.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: m.graph.Tokens + 1,
 		Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
-		v, err := b.state.plan.askValue(name, func(h Host) (Value, error) {
-			return h.Value(name, viewer{&b.state}.view(id, nil))
+		v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+			return h.Value(name, m.state.view(id, nil))
 		})
 		if err == nil {
 			if err = json.Unmarshal(v, &d.State); err != nil {
@@ -126,30 +111,30 @@ func (b *blocks) beginFlow(id int, n *plan.Node) {
 			}
 		}
 		if err != nil {
-			b.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 	}
-	b.emitStep(id, d)
+	m.emitStep(id, d)
 }
 
 // endFlow completes a sub-flow in which nothing is active any more.
-func (b *blocks) endFlow(id int) {
-	n, d := b.graph.StepNode(id), &StepCompleted{}
-	if b.graph.FlowIn(b.graph.Step(id).Block.Scopes[0]).Workflow.Rules.StateFlows {
-		last := b.graph.FlowState(id)
+func (m *machine) endFlow(id int) {
+	n, d := m.graph.StepNode(id), &StepCompleted{}
+	if m.graph.FlowIn(m.graph.Step(id).Block.Scopes[0]).Workflow.Rules.StateFlows {
+		last := m.graph.FlowState(id)
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
 		} else {
-			update, err := b.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-				return h.Merge(name, map[string]Value{n.ID: last}, viewer{&b.state}.view(id, nil))
+			update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+				return h.Merge(name, map[string]Value{n.ID: last}, m.state.view(id, nil))
 			})
 			if err != nil {
-				b.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+				m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 				return
 			}
 			d.Update = update
 		}
 	}
-	b.steps.complete(id, d, b.state.plan.out...)
+	m.completeStep(id, d, m.state.plan.out...)
 }

@@ -52,71 +52,71 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // budgetExceeded handles a budget that is used up: the node fails, the run ends, or a person is
 // asked for a larger budget.
-func (b *budgets) budgetExceeded(id int, met *ledger.Balance, detail string, limit int64) {
+func (m *machine) budgetExceeded(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
 	case met.Bound == ledger.BoundByNode:
-		b.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		b.steps.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit,
+		m.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
+		m.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit,
 			Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
-	case b.state.Ending != nil: // the call waits for the reopening
+	case m.state.Ending != nil: // the call waits for the reopening
 	case met.Bound == ledger.BoundByParent:
-		b.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
-	case b.askedForBudget():
-		b.withheld = true
-	case b.state.Limits.OnBudget == workflow.OnBudgetPause:
+		m.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
+	case m.askedForBudget():
+		m.withheld = true
+	case m.state.Limits.OnBudget == workflow.OnBudgetPause:
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
-		b.withheld = true
-		b.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d,
-			Remind: b.state.remindAt(b.now, 0),
+		m.withheld = true
+		m.emitStep(id, &WaitOpened{
+			Wait: fmt.Sprintf("b%d", m.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d,
+			Remind: m.state.remindAt(m.now, 0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.",
-				sentence(b.state.limitFailure(d, "").Message),
+				sentence(m.state.limitFailure(d, "").Message),
 				ledger.Text(detail, chat.AddTokens(max(limit, 1), max(limit, 1))), workflow.BudgetStop),
 		})
 	default:
-		b.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
+		m.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
 	}
 }
 
 // endByWorkflowBudget ends the run because of the budget of its workflow, which its driver keeps.
 // The call that exceeded it waits for the reopening; false means that the run ends anyway and
 // cannot be reopened.
-func (b *budgets) endByWorkflowBudget(step int, text string) bool {
-	if b.state.Ending == nil {
-		b.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
+func (m *machine) endByWorkflowBudget(step int, text string) bool {
+	if m.state.Ending == nil {
+		m.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
 		return true
 	}
-	return b.state.Ending.Limit
+	return m.state.Ending.Limit
 }
 
 // childBudgetExceeded handles a step's budget that was used up by work that its call started: of
 // the step's budgets, the one with the least left of detail.
-func (b *budgets) childBudgetExceeded(step int, detail string) {
-	if b.state.Ending != nil {
+func (m *machine) childBudgetExceeded(step int, detail string) {
+	if m.state.Ending != nil {
 		return // it waits for the reopening
 	}
-	if met, limit := ledger.LeastLeft(b.balances(step), detail); met != nil {
-		b.budgetExceeded(step, met, detail, limit)
+	if met, limit := ledger.LeastLeft(m.balances(step), detail); met != nil {
+		m.budgetExceeded(step, met, detail, limit)
 	}
 }
 
 // waitsForBudget reports whether a failed call that had too little budget is kept, to be repeated
 // with a larger one.
-func (b *budgets) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
-	if f == nil || detail == "" || late || b.state.isFailing() {
+func (m *machine) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
+	if f == nil || detail == "" || late || m.state.isFailing() {
 		return false
 	}
-	return ledger.BoundsDetail(b.balances(step), detail)
+	return ledger.BoundsDetail(m.balances(step), detail)
 }
 
 // askedForBudget reports whether a person is being asked for a larger budget.
-func (b *budgets) askedForBudget() bool {
-	return len(b.state.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
+func (m *machine) askedForBudget() bool {
+	return len(m.state.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
 }
 
 // largerBudget parses the answer to the question for a larger budget. It returns limits, or nil if
 // the run is to end. A plain number has the unit of the budget.
-func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
+func (m *machine) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
 	text = strings.TrimSpace(text)
 	if strings.EqualFold(text, workflow.BudgetStop) {
 		return nil, nil //nolint:nilnil // the run is to end
@@ -132,30 +132,30 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max,
 			met.Detail)
 	}
-	l = MergeLimits(*b.state.Limits, l)
+	l = MergeLimits(*m.state.Limits, l)
 	return &l, nil
 }
 
 // cutShort handles an answer that was cut off by the budget: it is paid for, but it is not an
 // answer (P30).
-func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
+func (m *machine) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget,
 		Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output),
-		Node:    b.graph.NodeID(step)}
+		Node:    m.graph.NodeID(step)}
 	model := c.Model
-	b.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
+	m.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
 		CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source,
 		Details: event.CleanDetails(d.Details)})
-	balances := b.balances(step)
+	balances := m.balances(step)
 	for i := range balances {
 		met := &balances[i]
 		if met.Bound != bound {
 			continue
 		}
-		rate, priced := b.state.Ledger.Rate(model)
+		rate, priced := m.state.Ledger.Rate(model)
 		_, detail, limit := met.RoomNow(0, rate, priced)
-		b.budgetExceeded(step, met, detail, limit)
+		m.budgetExceeded(step, met, detail, limit)
 	}
 }
 

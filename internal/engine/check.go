@@ -62,17 +62,17 @@ func (r *Run) check(in InputData) error {
 		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
-		return r.budgets.checkChild(d)
+		return r.checkChild(d)
 	case CallUse:
 		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
-		return r.budgets.checkUse(d)
+		return r.checkUse(d)
 	case CallReserve:
 		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
-		return r.budgets.checkReserve(d)
+		return r.checkReserve(d)
 	case TimerDue:
 		return nil // timers are always known: a stale one is ignored
 	case Admitted:

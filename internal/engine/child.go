@@ -67,42 +67,42 @@ func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 
 // openWork returns the tool or function call of a command while it is in flight; a cancelled call
 // only if late is set. It returns nil if the call has its result or is at another attempt.
-func (b *budgets) openWork(id string, late bool) (string, *loop.Call) {
+func (m *machine) openWork(id string, late bool) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
-	c := b.state.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || b.state.Status.Ended() || c.State != loop.Open &&
+	c := m.state.Loop.Call(key)
+	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || m.state.Status.Ended() || c.State != loop.Open &&
 		(!late || c.State != loop.Cancelled) {
 		return "", nil
 	}
 	return key, c
 }
 
-func (b *budgets) checkChild(d ChildStart) error {
-	key, c := b.openWork(d.ID, false)
+func (m *machine) checkChild(d ChildStart) error {
+	key, c := m.openWork(d.ID, false)
 	if c == nil || d.Run == "" {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
-	_, _, err := b.allot(key, c, d)
+	_, _, err := m.allot(key, c, d)
 	return err
 }
 
-func (b *budgets) checkUse(d CallUse) error {
-	if _, c := b.openWork(d.ID, true); c == nil || d.Run != "" && !b.state.Ledger.HasChild(d.Run) {
+func (m *machine) checkUse(d CallUse) error {
+	if _, c := m.openWork(d.ID, true); c == nil || d.Run != "" && !m.state.Ledger.HasChild(d.Run) {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
 	return nil
 }
 
-func (b *budgets) handleChild(d ChildStart) {
-	key, c := b.openWork(d.ID, false)
-	if allotment, fresh, err := b.allot(key, c, d); err == nil && fresh {
-		b.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
+func (m *machine) handleChild(d ChildStart) {
+	key, c := m.openWork(d.ID, false)
+	if allotment, fresh, err := m.allot(key, c, d); err == nil && fresh {
+		m.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
 	}
 }
 
-func (b *budgets) handleUse(d CallUse) {
-	key, c := b.openWork(d.ID, true)
-	b.emitStep(c.Step, &CallUsed{
+func (m *machine) handleUse(d CallUse) {
+	key, c := m.openWork(d.ID, true)
+	m.emitStep(c.Step, &CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key,
 		Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
@@ -110,22 +110,22 @@ func (b *budgets) handleUse(d CallUse) {
 
 // allot decides the total budget of a child run; nil means that no budget limits it. fresh means
 // that it differs from what is already recorded.
-func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
-	if b.state.Ledger.IsAllotted(d.Run, d.More != nil) {
+func (m *machine) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
+	if m.state.Ledger.IsAllotted(d.Run, d.More != nil) {
 		return nil, false, nil
 	}
-	balances := b.balances(c.Step)
+	balances := m.balances(c.Step)
 	switch {
 	case len(balances) == 0:
 		return nil, true, nil
-	case b.endedByBudget():
+	case m.endedByBudget():
 		return nil, false, &BudgetError{Detail: ledger.Tightest(balances)}
-	case b.state.Ending == nil && b.askedForBudget():
+	case m.state.Ending == nil && m.askedForBudget():
 		return nil, false, ErrNoRoom
 	}
-	amount, short, waits := b.state.Ledger.Allot(&b.state, balances, key, d.Run, d.Shares, d.More)
+	amount, short, waits := m.state.Ledger.Allot(&m.state, balances, key, d.Run, d.Shares, d.More)
 	switch {
-	case waits && b.state.Ending == nil:
+	case waits && m.state.Ending == nil:
 		return nil, false, ErrNoRoom
 	case short != "":
 		return nil, false, &BudgetError{Detail: short}

@@ -18,50 +18,30 @@ const (
 	timerSettle  = "settle"
 )
 
-// commander derives the commands of a run from its state.
-type commander struct {
-	*recorder
-	agents       promptedAgents
-	freeCallFunc *CallFunc // a returned command for reuse; may be nil
+// beginCommands starts an activation.
+func (m *machine) beginCommands() { m.first, m.added = m.state.Seq+1, nil }
 
-	// first is the number of the first event of this activation.
-	first uint64
-	// added are the commands of this activation that do not follow from its events.
-	added []Command
-}
+// addCommands issues commands in this activation.
+func (m *machine) addCommands(cmds ...Command) { m.added = append(m.added, cmds...) }
 
-// promptedAgents provides what agents receive with a call.
-type promptedAgents interface {
-	system(step, frame int) string
-	toolDefs(step, frame int) []chat.ToolDef
-	// engineToolNames returns the names of the tools that the engine answers.
-	engineToolNames(step, frame int) []string
-}
-
-// begin starts an activation.
-func (c *commander) begin() { c.first, c.added = c.state.Seq+1, nil }
-
-// add issues commands in this activation.
-func (c *commander) add(cmds ...Command) { c.added = append(c.added, cmds...) }
-
-// take returns the commands of an activation: those that its events opened and that are still open,
-// and those that were added.
-func (c *commander) take(events []Event) []Command {
+// takeCommands returns the commands of an activation: those that its events opened and that are
+// still open, and those that were added.
+func (m *machine) takeCommands(events []Event) []Command {
 	var cmds []Command
 	for i := range events {
 		ev := &events[i]
 		switch d := ev.Data.(type) {
 		case *ModelCalled:
-			cmds = c.appendCall(cmds, d.Call, ev.Seq)
+			cmds = m.appendCall(cmds, d.Call, ev.Seq)
 		case *ToolCalled:
-			cmds = c.appendCall(cmds, d.Call, ev.Seq)
+			cmds = m.appendCall(cmds, d.Call, ev.Seq)
 		case *FuncCalled:
-			cmds = c.appendCall(cmds, d.Call, ev.Seq)
+			cmds = m.appendCall(cmds, d.Call, ev.Seq)
 		case *StepStarted:
-			if d.Until != nil && c.state.Loop.IsAsleep(ev.Step) {
+			if d.Until != nil && m.state.Loop.IsAsleep(ev.Step) {
 				cmds = append(cmds, &StartTimer{ID: loop.StepTimer(ev.Step), After: ev.Seq, At: *d.Until})
 			}
-			if t := c.state.expiry(ev.Step); d.Expires != nil && t != nil {
+			if t := m.state.expiry(ev.Step); d.Expires != nil && t != nil {
 				cmds = append(cmds, t)
 			}
 		case *StepRetrying:
@@ -69,11 +49,11 @@ func (c *commander) take(events []Event) []Command {
 			if d.Call != "" {
 				id = loop.CallTimer(d.Call)
 			}
-			if t, ok := c.state.Loop.Timer(id); ok && t.Seq == ev.Seq {
+			if t, ok := m.state.Loop.Timer(id); ok && t.Seq == ev.Seq {
 				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
 			}
 		case *WaitOpened:
-			w := c.state.Waits.Get(d.Wait)
+			w := m.state.Waits.Get(d.Wait)
 			if !w.IsOpen() {
 				continue
 			}
@@ -82,10 +62,10 @@ func (c *commander) take(events []Event) []Command {
 				cmds = append(cmds, startWaitTimer(t))
 			}
 		case *RunStarted, *RunResumed:
-			cmds = c.appendTimeout(cmds, ev.Seq)
+			cmds = m.appendTimeout(cmds, ev.Seq)
 		case *LimitReached:
 			if d.IsHandoff() { // the clock restarts
-				cmds = c.appendTimeout(cmds, ev.Seq)
+				cmds = m.appendTimeout(cmds, ev.Seq)
 			}
 		case *RunCompleted:
 			cmds = append(cmds, &Finish{Status: StatusCompleted, After: ev.Seq})
@@ -95,38 +75,38 @@ func (c *commander) take(events []Event) []Command {
 			cmds = append(cmds, &Finish{Status: StatusCancelled, After: ev.Seq})
 		}
 	}
-	cmds = append(cmds, c.added...)
-	c.added = nil
+	cmds = append(cmds, m.added...)
+	m.added = nil
 	return cmds
 }
 
-func (c *commander) appendTimeout(cmds []Command, seq uint64) []Command {
-	if t := c.state.timeout(seq); t != nil {
+func (m *machine) appendTimeout(cmds []Command, seq uint64) []Command {
+	if t := m.state.timeout(seq); t != nil {
 		return append(cmds, t)
 	}
 	return cmds
 }
 
-func (c *commander) appendCall(cmds []Command, key string, seq uint64) []Command {
-	if call := c.state.Loop.Call(key); call != nil && call.State == loop.Open && call.Seq == seq {
-		if cmd := c.command(key, call); len(cmds) > 0 {
+func (m *machine) appendCall(cmds []Command, key string, seq uint64) []Command {
+	if call := m.state.Loop.Call(key); call != nil && call.State == loop.Open && call.Seq == seq {
+		if cmd := m.command(key, call); len(cmds) > 0 {
 			cmds = append(cmds, cmd)
 		} else {
-			cmds = c.mem.commands.allocSlice(cmd)
+			cmds = m.mem.commands.allocSlice(cmd)
 		}
 	}
 	return cmds
 }
 
-// open returns the commands without a result in the order in which they were first issued.
-func (c *commander) open() []Command {
-	s := &c.state
+// openCommands returns the commands without a result in the order in which they were first issued.
+func (m *machine) openCommands() []Command {
+	s := &m.state
 	var cmds []Command
 	if s.Status == StatusRunning {
 		if !s.cancelled() { // calls in progress may finish but are not restarted
-			cmds = c.calls(s.Seq + 1)
+			cmds = m.requestCalls(s.Seq + 1)
 		}
-		cmds = c.appendTimeout(cmds, s.Seq)
+		cmds = m.appendTimeout(cmds, s.Seq)
 		if s.settling() {
 			cmds = append(cmds, &StartTimer{ID: timerSettle, After: s.Seq, At: s.settleAt()})
 		}
@@ -137,34 +117,34 @@ func (c *commander) open() []Command {
 	return cmds
 }
 
-// calls returns the calls without a result that were requested before event seq, in the order in
-// which they were issued.
-func (c *commander) calls(seq uint64) []Command {
+// requestCalls returns the calls without a result that were requested before event seq, in the
+// order in which they were issued.
+func (m *machine) requestCalls(seq uint64) []Command {
 	var cmds []Command
-	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool {
+	for _, key := range m.state.Loop.Keys(func(call *loop.Call) bool {
 		return call.State == loop.Open && call.Seq < seq
 	}) {
-		cmds = append(cmds, c.command(key, c.state.Loop.Call(key)))
+		cmds = append(cmds, m.command(key, m.state.Loop.Call(key)))
 	}
 	return cmds
 }
 
 // reissue issues every open call and timer from before this activation again.
-func (c *commander) reissue() {
-	c.add(c.calls(c.first)...)
-	c.add(c.state.timers(c.first)...)
+func (m *machine) reissue() {
+	m.addCommands(m.requestCalls(m.first)...)
+	m.addCommands(m.state.timers(m.first)...)
 }
 
 // cancelCalls asks the driver to stop the open calls that match.
-func (c *commander) cancelCalls(match func(*loop.Call) bool) {
+func (m *machine) cancelCalls(match func(*loop.Call) bool) {
 	var ids []string
-	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool {
+	for _, key := range m.state.Loop.Keys(func(call *loop.Call) bool {
 		return call.State == loop.Open && match(call)
 	}) {
-		ids = append(ids, commandID(key, c.state.Loop.Call(key).Attempt))
+		ids = append(ids, commandID(key, m.state.Loop.Call(key).Attempt))
 	}
 	if len(ids) > 0 {
-		c.add(&CancelCalls{IDs: ids, After: c.state.Seq + 1})
+		m.addCommands(&CancelCalls{IDs: ids, After: m.state.Seq + 1})
 	}
 }
 
@@ -205,10 +185,10 @@ func (s *state) timeout(seq uint64) Command {
 }
 
 // command builds the command of an open call from the state alone.
-func (c *commander) command(key string, call *loop.Call) Command {
-	s, g := &c.state, &c.state.graph
+func (m *machine) command(key string, call *loop.Call) Command {
+	s, g := &m.state, &m.state.graph
 	st := g.Step(call.Step)
-	id, idem := c.commandIDs(key, call.Attempt)
+	id, idem := m.commandIDs(key, call.Attempt)
 	node, limit := g.NodeID(call.Step), time.Duration(g.StepNode(call.Step).CallTimeout)
 	switch call.Kind {
 	case loop.Model:
@@ -217,9 +197,9 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		cmd := &CallModel{
 			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Agent: a.Agent,
 			Model:  call.Model,
-			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv,
+			System: m.system(call.Step, call.Frame), Conversation: fr.Conv,
 			Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
-			Tools:    c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
+			Tools:    m.toolDefs(call.Step, call.Frame), Timeout: limit,
 			Within: st.Loop.Agent.Within(call.Frame),
 		}
 		if call.Reserved != nil {
@@ -240,13 +220,13 @@ func (c *commander) command(key string, call *loop.Call) Command {
 			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held,
 			CheckOnly: call.CheckOnly}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
-			cmd.Offered = c.agents.engineToolNames(call.Step, call.Frame)
+			cmd.Offered = m.engineToolNames(call.Step, call.Frame)
 			cmd.Within, cmd.Delegates = st.Loop.Agent.Within(call.Frame), s.Loop.IsGuarded(s, call)
 		}
 		return cmd
 	default:
 		attempt := call.Attempt - call.Kept
-		cmd := c.newCallFunc(CallFunc{
+		cmd := m.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: attempt, Func: call.Tool,
 			Input: g.StepInput(call.Step), State: st.View, Outputs: Outputs{flow: g.FlowOf(call.Step), seen: st.Seen,
 				steps: g.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
@@ -260,12 +240,12 @@ func (c *commander) command(key string, call *loop.Call) Command {
 }
 
 // newCallFunc stores a command, reusing a returned one if there is one.
-func (c *commander) newCallFunc(cmd CallFunc) *CallFunc {
-	p := c.freeCallFunc
+func (m *machine) newCallFunc(cmd CallFunc) *CallFunc {
+	p := m.freeCallFunc
 	if p == nil {
-		return c.mem.funcs.alloc(cmd)
+		return m.mem.funcs.alloc(cmd)
 	}
-	c.freeCallFunc = nil
+	m.freeCallFunc = nil
 	*p = cmd
 	return p
 }
@@ -307,8 +287,8 @@ func (s *state) argumentsOf(c *loop.Call) Value {
 
 // stopped returns the calls that were told to stop, in the order in which they were issued: those
 // that were cancelled, and all open calls once the run was cancelled.
-func (c *commander) stopped() []Command {
-	s := &c.state
+func (m *machine) stopped() []Command {
+	s := &m.state
 	if s.Status.Ended() {
 		return nil
 	}

@@ -35,20 +35,20 @@ func (s *state) expiry(step int) *StartTimer {
 }
 
 // expireStep fails a step whose timeout has expired, with everything that runs inside it.
-func (s *steps) expireStep(id int) {
-	t := s.state.expiry(id)
-	if s.now.Before(t.At) {
-		s.commands.add(t) // it fired early
+func (m *machine) expireStep(id int) {
+	t := m.state.expiry(id)
+	if m.now.Before(t.At) {
+		m.addCommands(t) // it fired early
 		return
 	}
-	s.emitStep(id, &TimerFired{Timer: t.ID})
-	if s.state.Status == StatusPaused {
-		s.emit(0, "", &RunResumed{Reason: "timeout"})
+	m.emitStep(id, &TimerFired{Timer: t.ID})
+	if m.state.Status == StatusPaused {
+		m.emit(0, "", &RunResumed{Reason: "timeout"})
 	}
-	if s.graph.Step(id).Block != nil {
-		s.cancelBranches(id, "the timeout of "+s.graph.StepNode(id).ID+" is over")
+	if m.graph.Step(id).Block != nil {
+		m.cancelBranches(id, "the timeout of "+m.graph.StepNode(id).ID+" is over")
 	}
-	limit := time.Duration(s.graph.StepNode(id).Timeout)
-	s.failStep(id,
+	limit := time.Duration(m.graph.StepNode(id).Timeout)
+	m.failStep(id,
 		Failure{Code: CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s", limit)})
 }

@@ -119,7 +119,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 // last activation left nothing to do has none.
 func (r *Run) GoOn() []Event {
 	r.out, r.now = nil, r.state.At
-	r.commands.begin()
+	r.beginCommands()
 	r.graph.WakeAll()
 	r.advance()
 	return r.out

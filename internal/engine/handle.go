@@ -4,40 +4,40 @@ package engine
 func (r *Run) handle(in InputData) {
 	switch d := in.(type) {
 	case Start:
-		r.lifecycle.start(d)
+		r.start(d)
 	case Admitted:
-		r.lifecycle.admitted()
+		r.admitted()
 	case ModelResult:
-		r.calls.pinned(d.Pins)
-		r.calls.handleModel(d)
+		r.pinned(d.Pins)
+		r.handleModel(d)
 	case ToolResult:
-		r.calls.pinned(d.Pins)
-		r.calls.handleTool(d)
+		r.pinned(d.Pins)
+		r.handleTool(d)
 	case ToolHeld:
-		r.calls.pinned(d.Pins)
-		r.people.handleHeld(d)
+		r.pinned(d.Pins)
+		r.handleHeld(d)
 	case FuncResult:
-		r.calls.handleFunc(&d)
+		r.handleFunc(&d)
 	case *FuncResult:
-		r.calls.handleFunc(d)
+		r.handleFunc(d)
 	case FuncNote:
-		r.calls.handleNote(d)
+		r.handleNote(d)
 	case ChildStart:
-		r.budgets.handleChild(d)
+		r.handleChild(d)
 	case CallUse:
-		r.budgets.handleUse(d)
+		r.handleUse(d)
 	case CallReserve:
-		r.budgets.handleReserve(d)
+		r.handleReserve(d)
 	case TimerDue:
 		r.handleTimer(d.ID)
 	case Answer:
-		r.people.handleAnswer(d)
+		r.handleAnswer(d)
 	case Cancel:
-		r.lifecycle.handleCancel(d)
+		r.handleCancel(d)
 	case Recovered:
-		r.lifecycle.handleRecovered(d)
+		r.handleRecovered(d)
 	case Reopen:
-		r.lifecycle.handleReopen(d)
+		r.handleReopen(d)
 	case Continue:
 	}
 }
@@ -48,17 +48,17 @@ func (r *Run) handleTimer(id string) {
 	}
 	switch id {
 	case timerTimeout:
-		r.lifecycle.timeUp()
+		r.timeUp()
 		return
 	case timerSettle:
-		r.lifecycle.settleTimeUp()
+		r.settleTimeUp()
 		return
 	}
 	if t, ok := r.state.Waits.Timer(id); ok {
-		r.people.timerDue(t)
+		r.waitTimerDue(t)
 	} else if t, ok := r.state.Loop.Timer(id); ok {
-		r.calls.timerDue(id, t)
+		r.callTimerDue(id, t)
 	} else if step := r.state.timeoutOf(id); step > 0 {
-		r.steps.expireStep(step)
+		r.expireStep(step)
 	}
 }

@@ -41,9 +41,9 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 
 // rejectsHandoff reports whether a call of the hand-off tool does not hand over, and if so answers
 // it. The call that does is answered by [AgentHanded].
-func (s *agents) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
-	a := s.agent(id, fr)
-	first, to, ok := loop.Accepted(a.Agent, s.state.lastReply(id, fr).ToolCalls)
+func (m *machine) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
+	a := m.agent(id, fr)
+	first, to, ok := loop.Accepted(a.Agent, m.state.lastReply(id, fr).ToolCalls)
 	if ok && first.ID == tc.ID {
 		return false
 	}
@@ -51,7 +51,7 @@ func (s *agents) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
 	if ok && slices.Contains(a.Handoffs, loop.Member(tc.Arguments, "agent")) {
 		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
 	}
-	s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+	m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 	return true
 }
 
@@ -69,20 +69,20 @@ func OtherName(a *workflow.Agent, tool string, arguments json.RawMessage) (strin
 }
 
 // pendingHandoff returns the pending hand-off, or nil if there is none.
-func (s *agents) pendingHandoff(id, fr int) *AgentHanded {
-	tc, to, ok := s.state.Loop.Handoff(&s.state, id, fr)
+func (m *machine) pendingHandoff(id, fr int) *AgentHanded {
+	tc, to, ok := m.state.Loop.Handoff(&m.state, id, fr)
 	if !ok {
 		return nil
 	}
-	target, seen := s.graph.FlowOf(id).Agents[to], viewer{&s.state}.envOf(id)
+	target, seen := m.graph.FlowOf(id).Agents[to], m.state.envOf(id)
 	if !seen.systemFits(target, seen) {
-		s.budget.endBySize(id)
+		m.endBySize(id)
 		return nil
 	}
 	system, failed := expandSystem(target, seen)
 	if failed != nil {
-		s.frameFailed(id, fr, *failed, s.steps.failStep)
+		m.frameFailed(id, fr, *failed, m.failStep)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: system}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: m.frame(id, fr).Agent, Agent: to, System: system}
 }

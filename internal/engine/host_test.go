@@ -220,7 +220,8 @@ func TestAttempts_UniqueCommandIDs(t *testing.T) {
 }
 
 // TestGoto checks that goto overrides the edges, at most once for each target; unknown targets
-// beside others are skipped, and alone fail the run with the wording of the reference (S2-34, S2-35).
+// beside others are skipped, and alone fail the run with the wording of the reference (S2-34,
+// S2-35).
 func TestGoto(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -17,26 +17,26 @@ func parseCommandID(id string) (call string, attempt int, ok bool) {
 
 // callID returns the id of the nth call of a step's frame. It also builds the ids of the first
 // attempt's command.
-func (r *recorder) callID(step, frame, n int) string {
+func (m *machine) callID(step, frame, n int) string {
 	var buf [64]byte
-	b := append(append(buf[:0], r.state.id...), '/')
+	b := append(append(buf[:0], m.state.id...), '/')
 	b = append(strconv.AppendInt(b, int64(step), 10), '.')
 	b = append(strconv.AppendInt(b, int64(frame), 10), '.')
-	r.lastID = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
-	return r.lastID[len(r.state.id)+1 : len(r.lastID)-len(firstAttempt)]
+	m.lastID = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
+	return m.lastID[len(m.state.id)+1 : len(m.lastID)-len(firstAttempt)]
 }
 
 const firstAttempt = "#1"
 
 // commandIDs returns the id of one attempt of a call and the idempotency key of all its attempts
 // (D6).
-func (r *recorder) commandIDs(call string, attempt int) (id, key string) {
-	n := len(r.state.id) + 1 + len(call)
-	if s := r.lastID; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.state.id)+1:n] == call {
-		return s[len(r.state.id)+1:], s[:n]
+func (m *machine) commandIDs(call string, attempt int) (id, key string) {
+	n := len(m.state.id) + 1 + len(call)
+	if s := m.lastID; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(m.state.id)+1:n] == call {
+		return s[len(m.state.id)+1:], s[:n]
 	}
 	var buf [64]byte
-	b := append(append(append(buf[:0], r.state.id...), '/'), call...)
+	b := append(append(append(buf[:0], m.state.id...), '/'), call...)
 	s := string(strconv.AppendInt(append(b, '#'), int64(attempt), 10))
-	return s[len(r.state.id)+1:], s[:n]
+	return s[len(m.state.id)+1:], s[:n]
 }

@@ -16,7 +16,7 @@ import (
 const approvalNote = "{{APPROVAL_NOTE}}"
 
 // prompt builds the user message and the system prompt of an agent step.
-func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+func (s *state) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
 	if a.SystemTemplate != nil && a.SystemTemplate.Size(s.envBefore(t), prompt.MaxBytes) > prompt.MaxBytes {
@@ -83,7 +83,7 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 
 // insert appends a prompt with expressions. An output that is used as a whole is
 // referenced, not copied.
-func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
+func (s *state) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
 	seen, copied := s.envBefore(t), int64(0)
 	if n.Text.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: "prompt: " + prompt.ErrTooLarge.Error()}
@@ -125,7 +125,7 @@ func (e viewEnv) whole(ref expr.Ref) (step int, ok bool) {
 
 // lastShared appends the last message of the shared conversation as an agent sees it. If the
 // message ends with the output of step from, that part is a reference.
-func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
+func (s *state) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 	msgs := s.Loop.Conv(loop.Shared)
 	at := max(0, len(msgs)-1)
 	for at > 0 && msgs[at].Role != chat.RoleAssistant {

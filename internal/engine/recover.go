@@ -10,26 +10,26 @@ import (
 // the fold left it: open waits with their timers, the steps of blocks and sub-flows around them,
 // tokens, and loop iterations. Scopes are examined again because a fold decides nothing. A paused
 // run has no call to issue again and needs no event.
-func (l *lifecycle) handleRecovered(d Recovered) {
-	if l.state.Status == StatusRunning {
-		l.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
+func (m *machine) handleRecovered(d Recovered) {
+	if m.state.Status == StatusRunning {
+		m.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
-	l.graph.WakeAll()
-	l.resumeCalls(d.Lost, "the process that made the call died")
+	m.graph.WakeAll()
+	m.resumeCalls(d.Lost, "the process that made the call died")
 }
 
 // handleReopen continues a run that was ended by a limit (D20).
-func (l *lifecycle) handleReopen(d Reopen) {
-	limits := MergeLimits(*l.state.Limits, d.Limits)
-	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
+func (m *machine) handleReopen(d Reopen) {
+	limits := MergeLimits(*m.state.Limits, d.Limits)
+	m.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
 		Trace: event.Clean(d.Trace)})
-	if l.state.Ending != nil {
-		l.steps.cancelScope(0, "the run failed")
-		l.abandon(endedBefore)
+	if m.state.Ending != nil {
+		m.cancelScope(0, "the run failed")
+		m.abandon(endedBefore)
 		return
 	}
-	l.resumeCalls(d.Lost, endedBefore)
-	l.calls.callWithheld()
+	m.resumeCalls(d.Lost, endedBefore)
+	m.callWithheld()
 }
 
 // Reasons of RunResumed after which calls in flight are made again.
@@ -41,28 +41,28 @@ const (
 const endedBefore = "the run had ended before"
 
 // resumeCalls continues with the calls that were in flight when the run was interrupted.
-func (l *lifecycle) resumeCalls(lost []Lost, why string) {
-	if l.state.cancelled() { // do not restart calls only to stop them
-		l.abandonAll(why)
+func (m *machine) resumeCalls(lost []Lost, why string) {
+	if m.state.cancelled() { // do not restart calls only to stop them
+		m.abandonAll(why)
 		return
 	}
-	l.abandon(why)
+	m.abandon(why)
 	for _, call := range lost {
-		key, c := l.state.openCall(call.ID, loop.Tool)
+		key, c := m.state.openCall(call.ID, loop.Tool)
 		if c == nil || c.State != loop.Open {
 			continue
 		}
 		switch call.Policy {
 		case "retry":
 		case "skip":
-			l.calls.settleLost(key, "skip")
+			m.settleLost(key, "skip")
 		case "fail":
-			l.calls.settleLost(key, "fail")
+			m.settleLost(key, "fail")
 		default:
-			l.people.askAbout(key, c, "it was interrupted while it ran")
+			m.askAbout(key, c, "it was interrupted while it ran")
 		}
 	}
-	l.abandon(why) // those that a failure has just cancelled
-	l.announced = 0
-	l.commands.reissue()
+	m.abandon(why) // those that a failure has just cancelled
+	m.announced = 0
+	m.reissue()
 }

@@ -18,7 +18,7 @@ import (
 
 // mergeBranches returns the state changes of the branches of a settled fork, merged in declared
 // order (D5, D27).
-func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
+func (s *state) mergeBranches(id int) (map[string]Value, *Failure) {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	out := map[string]Value{}
 	by := map[string]string{}

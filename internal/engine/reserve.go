@@ -42,33 +42,33 @@ func checkCallReserved(s *state, ev *Event, d *CallReserved) string {
 	return ""
 }
 
-func (b *budgets) checkReserve(d CallReserve) error {
-	key, c := b.openWork(d.ID, false)
+func (m *machine) checkReserve(d CallReserve) error {
+	key, c := m.openWork(d.ID, false)
 	if c == nil {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
-	_, err := b.grant(key, c, d)
+	_, err := m.grant(key, c, d)
 	return err
 }
 
-func (b *budgets) handleReserve(d CallReserve) {
-	key, c := b.openWork(d.ID, false)
-	if v, err := b.grant(key, c, d); err == nil && v != nil {
-		b.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output,
+func (m *machine) handleReserve(d CallReserve) {
+	key, c := m.openWork(d.ID, false)
+	if v, err := m.grant(key, c, d); err == nil && v != nil {
+		m.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output,
 			Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
 }
 
 // grant decides what a model call may use. A nil session without an error means that nothing is to
 // be recorded.
-func (b *budgets) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
-	if old, ok := b.state.Ledger.Session(d.Key); ok {
+func (m *machine) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
+	if old, ok := m.state.Ledger.Session(d.Key); ok {
 		if old.Call != key {
 			return nil, fmt.Errorf("%w: model call %q belongs to another call", ErrCallLate, d.Key)
 		}
 		return nil, nil
 	}
-	balances := b.balances(c.Step)
+	balances := m.balances(c.Step)
 	if len(balances) == 0 {
 		return nil, nil
 	}
@@ -79,9 +79,9 @@ func (b *budgets) grant(key string, c *loop.Call, d CallReserve) (*ledger.Sessio
 		return nil, nil
 	}
 	switch {
-	case b.endedByBudget():
+	case m.endedByBudget():
 		return nil, &BudgetError{Detail: ledger.Tightest(balances)}
-	case b.state.Ending == nil && b.askedForBudget():
+	case m.state.Ending == nil && m.askedForBudget():
 		return nil, ErrNoRoom
 	}
 	var rate chat.Rate

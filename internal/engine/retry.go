@@ -14,32 +14,32 @@ import (
 // handled applies the node's error handler to a failure, or else its retry policy. f may be
 // replaced. key is the call that failed, or "" if the whole step failed. The policy does not apply
 // to codes of the class final. It returns false if the failure stands.
-func (s *calls) handled(id int, key string, f *Failure, cause error, final event.Class) bool {
+func (m *machine) handled(id int, key string, f *Failure, cause error, final event.Class) bool {
 	if f.Node == "" {
-		f.Node = s.graph.NodeID(id)
+		f.Node = m.graph.NodeID(id)
 	}
-	if s.handledByProgram(id, key, f, cause) {
+	if m.handledByProgram(id, key, f, cause) {
 		return true
 	}
-	delay, ok := s.retry(id, *f, cause)
+	delay, ok := m.retry(id, *f, cause)
 	if ok = ok && !event.CodeIs(f.Code, final); ok {
-		s.retryCall(id, key, delay, *f)
+		m.retryCall(id, key, delay, *f)
 	}
 	return ok
 }
 
 // retry asks the step's policy for another attempt and returns the delay before it.
-func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
-	p := s.graph.StepNode(id).Retry
-	done := s.graph.Step(id).Retries
-	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) ||
+func (m *machine) retry(id int, f Failure, cause error) (time.Duration, bool) {
+	p := m.graph.StepNode(id).Retry
+	done := m.graph.Step(id).Retries
+	if p == nil || done >= p.MaxRetries || m.state.isFailing() || m.graph.Step(id).IsExpired() || !matches(p.On, f) ||
 		f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && event.CodeIs(f.Code, event.Persistent) {
 		return 0, false
 	}
 	if p.Func != "" {
 		ok := false
-		err := s.state.plan.ask(p.Func, func(h Host) (err error) {
+		err := m.state.plan.ask(p.Func, func(h Host) (err error) {
 			ok, err = h.RetryOn(p.Func, f, cause)
 			return err
 		})
@@ -88,14 +88,14 @@ func matches(patterns []string, f Failure) bool {
 // handledByProgram calls the node's error handler and applies its decision (S2-42). f may be
 // replaced. key is the call that failed, or "" if the whole step failed. It returns false if the
 // retry policy decides.
-func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bool {
-	n := s.graph.StepNode(id)
+func (m *machine) handledByProgram(id int, key string, f *Failure, cause error) bool {
+	n := m.graph.StepNode(id)
 	if n.OnError == "" {
 		return false
 	}
 	var act ErrorAction
-	err := s.state.plan.ask(n.OnError, func(h Host) (err error) {
-		act, err = h.OnError(n.OnError, *f, cause, viewer{&s.state}.view(id, nil))
+	err := m.state.plan.ask(n.OnError, func(h Host) (err error) {
+		act, err = h.OnError(n.OnError, *f, cause, m.state.view(id, nil))
 		return err
 	})
 	if err == nil {
@@ -108,41 +108,41 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 	}
 	if err != nil {
 		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
-		s.steps.failForGood(id, *f)
+		m.failForGood(id, *f)
 		return true
 	}
 	switch act.Kind {
 	case "skip":
-		s.steps.unwind(id, -1, *f)
-		s.steps.complete(id, &StepCompleted{Update: act.Update}, s.state.plan.out...)
+		m.unwind(id, -1, *f)
+		m.completeStep(id, &StepCompleted{Update: act.Update}, m.state.plan.out...)
 	case "abort":
 		if act.Failure != nil {
 			*f = *act.Failure
 		}
-		s.steps.failForGood(id, *f)
+		m.failForGood(id, *f)
 	case "goto":
-		to := s.graph.FlowOf(id).Workflow.Node(act.Node)
+		to := m.graph.FlowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
-			s.steps.failForGood(id, Failure{Code: CodeNodeNotFound,
+			m.failForGood(id, Failure{Code: CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
 		case !to.Recovery:
-			s.steps.failForGood(id, Failure{Code: CodeNodeNotFound,
+			m.failForGood(id, Failure{Code: CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
-			s.steps.unwind(id, -1, *f)
-			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
+			m.unwind(id, -1, *f)
+			m.completeStep(id, &StepCompleted{Goto: []string{act.Node}})
 		}
 	case "retry": // any failure is retried, as often as the policy allows, unless no attempt could fix it
-		p, done := n.Retry, s.graph.Step(id).Retries
+		p, done := n.Retry, m.graph.Step(id).Retries
 		switch {
-		case p == nil || done >= p.MaxRetries || event.CodeIs(f.Code, event.Refused) || s.state.isFailing() ||
-			s.graph.Step(id).IsExpired():
-			s.steps.failForGood(id, *f)
+		case p == nil || done >= p.MaxRetries || event.CodeIs(f.Code, event.Refused) || m.state.isFailing() ||
+			m.graph.Step(id).IsExpired():
+			m.failForGood(id, *f)
 		case act.DelayMS != nil:
-			s.retryCall(id, key, milliseconds(*act.DelayMS), *f)
+			m.retryCall(id, key, milliseconds(*act.DelayMS), *f)
 		default:
-			s.retryCall(id, key, delay(p, done, *f), *f)
+			m.retryCall(id, key, delay(p, done, *f), *f)
 		}
 	default:
 		return false
@@ -156,9 +156,9 @@ func milliseconds(n int64) time.Duration {
 }
 
 // retryCall makes a call again after a delay, or the whole step if key is empty (ADR 6).
-func (s *calls) retryCall(id int, key string, delay time.Duration, f Failure) {
+func (m *machine) retryCall(id int, key string, delay time.Duration, f Failure) {
 	if key == "" {
-		s.steps.unwind(id, -1, f)
+		m.unwind(id, -1, f)
 	}
-	s.emitStep(id, &StepRetrying{Attempt: s.graph.Step(id).Retries + 2, Call: key, Until: s.now.Add(delay), Error: f})
+	m.emitStep(id, &StepRetrying{Attempt: m.graph.Step(id).Retries + 2, Call: key, Until: m.now.Add(delay), Error: f})
 }

@@ -303,9 +303,9 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestSystem_Missing checks that a reference without a value in a system prompt fails the step before
-// anything is sent, whether a step, a call of a sub-agent or a hand-off begins with the agent
-// (S4-15).
+// TestSystem_Missing checks that a reference without a value in a system prompt fails the step
+// before anything is sent, whether a step, a call of a sub-agent or a hand-off begins with the
+// agent (S4-15).
 func TestSystem_Missing(t *testing.T) {
 	t.Parallel()
 	b := workflow.Agent{ID: "b", System: "{{ $steps.c.output }}", Template: true}

@@ -9,44 +9,12 @@ import (
 )
 
 // Run is one execution of a plan. It is not safe for concurrent use.
-type Run struct {
-	recorder
-	// starter decides what starts, steps what follows from the end of a step, and blocks what
-	// happens with steps that contain others.
-	starter starter
-	steps   steps
-	blocks  blocks
-	// agents makes the decisions of the agent loops.
-	agents agents
-	// budgets decides which limits apply to calls.
-	budgets budgets
-	// commands derives commands from the state.
-	commands commander
-	// calls decides what follows from results, people what follows from answers, and lifecycle how
-	// the run pauses and ends.
-	calls     calls
-	people    people
-	lifecycle lifecycle
-}
+type Run struct{ machine }
 
 // New returns a run that has not started. id is part of the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
+	r := &Run{machine{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
 	r.graph = &r.state.graph
-	rec := &r.recorder
-	r.starter = starter{recorder: rec, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents,
-		budget: &r.budgets, people: &r.people, calls: &r.calls}
-	r.steps = steps{recorder: rec, commands: &r.commands, end: &r.lifecycle, people: &r.people, retries: &r.calls,
-		agents: &r.agents, blocks: &r.blocks}
-	r.blocks = blocks{recorder: rec, steps: &r.steps}
-	r.agents = agents{recorder: rec, steps: &r.steps, budget: &r.budgets}
-	r.budgets = budgets{recorder: rec, steps: &r.steps, calls: &r.agents}
-	r.calls = calls{recorder: rec, budgets: &r.budgets, commands: &r.commands, steps: &r.steps, agents: &r.agents,
-		starter: &r.starter, people: &r.people}
-	r.people = people{recorder: rec, commands: &r.commands, steps: &r.steps, agents: &r.agents, calls: &r.calls,
-		budgets: &r.budgets}
-	r.lifecycle = lifecycle{recorder: rec, commands: &r.commands, steps: &r.steps, people: &r.people, calls: &r.calls}
-	r.commands = commander{recorder: rec, agents: &r.agents}
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
 	return r
@@ -75,8 +43,8 @@ func (r *Run) Apply(events []Event) (err error) {
 // The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices;
 // what events and commands point to is shared and must not be modified. Activate reads no clock:
 // Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
-// Start, Admitted, FuncNote, ChildStart, CallUse, CallReserve, Answer, Cancel, Recovered and Reopen must be the
-// only input of their activation.
+// Start, Admitted, FuncNote, ChildStart, CallUse, CallReserve, Answer, Cancel, Recovered and Reopen
+// must be the only input of their activation.
 //
 // A result for a call that was already settled is ignored and returns an empty decision. Errors,
 // which are the Err variables of this package, leave the run unchanged. After a *[text.LoadError]
@@ -97,7 +65,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 		}
 	}
 	r.out = r.mem.room()
-	r.commands.begin()
+	r.beginCommands()
 	if r.cut {
 		r.graph.WakeAll()
 	} else {
@@ -113,7 +81,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	d = Decision{Events: r.mem.commitEvents(r.out), Commands: r.commands.take(r.out)}
+	d = Decision{Events: r.mem.commitEvents(r.out), Commands: r.takeCommands(r.out)}
 	r.out = nil
 	return d, nil
 }
@@ -137,21 +105,21 @@ func result(d InputData) bool {
 
 // Open returns the commands without result, to be issued again after a fold, in the order in which
 // they were first issued. After an activation with Recovered the same commands are in its Decision.
-func (r *Run) Open() []Command { return r.commands.open() }
+func (r *Run) Open() []Command { return r.openCommands() }
 
 // Unfinished returns the calls without result in the order in which they were issued, even if the
 // run was ended by a limit and they may not be made before it is reopened.
-func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) }
+func (r *Run) Unfinished() []Command { return r.requestCalls(r.state.Seq + 1) }
 
 // Stopped returns the calls that a [CancelCalls] told to stop and whose results have not arrived,
 // in the order in which they were issued, for callers that did not carry out that command. Only ID
 // and After are set. A run awaits their results for a while, until its timer fires; a run that has
 // ended awaits none.
-func (r *Run) Stopped() []Command { return r.commands.stopped() }
+func (r *Run) Stopped() []Command { return r.stopped() }
 
 // Reuse hands back a command that nothing refers to any more, so that the next command may reuse
 // its memory.
-func (r *Run) Reuse(c *CallFunc) { r.commands.freeCallFunc = c }
+func (r *Run) Reuse(c *CallFunc) { r.freeCallFunc = c }
 
 // Status returns the status of the run.
 func (r *Run) Status() Status { return r.state.Status }
@@ -170,13 +138,13 @@ func (r *Run) IsEnding() bool {
 // nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	if d.Signal != "" {
-		ans, _, err := r.people.readSignal(d)
+		ans, _, err := r.readSignal(d)
 		if err != nil || ans == nil {
 			return "", err
 		}
 		return ans.Wait, nil
 	}
-	w, _, err := r.people.readAnswer(d)
+	w, _, err := r.readAnswer(d)
 	if err != nil || w == nil {
 		return "", err
 	}

@@ -22,10 +22,10 @@ const endInstruction = "When the conversation is over and no further action is n
 	"with your last words as its message."
 
 // mayEndConversation reports whether the agent of step id may end the run with endTool.
-func (s *agents) mayEndConversation(id int) bool {
-	n := s.graph.StepNode(id)
+func (m *machine) mayEndConversation(id int) bool {
+	n := m.graph.StepNode(id)
 	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared &&
-		s.graph.FlowOf(id).Workflow.Rules.Conversational
+		m.graph.FlowOf(id).Workflow.Rules.Conversational
 }
 
 // endNext is the value that ends a run unless an edge says otherwise (S3-5).
@@ -33,8 +33,8 @@ const endNext = "END"
 
 // repliedShared routes after a reply in a shared conversation. Tool calls take precedence over
 // `next` (S3-9).
-func (s *agents) repliedShared(id, fr int, reply chat.Message) {
-	n, rules := s.graph.StepNode(id), s.graph.FlowOf(id).Workflow.Rules
+func (m *machine) repliedShared(id, fr int, reply chat.Message) {
+	n, rules := m.graph.StepNode(id), m.graph.FlowOf(id).Workflow.Rules
 	route := n.Agent.Routing
 	next, text := "", reply.Text.String()
 	own := false
@@ -43,13 +43,13 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 			continue
 		}
 		if len(n.Ports[workflow.PortCalls]) == 0 {
-			s.steps.failForGood(id,
+			m.failForGood(id,
 				Failure{Code: CodeNoRoute,
 					Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a "+
 						"tool_executor node", n.Title(), tc.Name)})
 			return
 		}
-		s.steps.complete(id, &StepCompleted{Reply: true}, workflow.PortCalls)
+		m.completeStep(id, &StepCompleted{Reply: true}, workflow.PortCalls)
 		return
 	}
 	for _, tc := range reply.ToolCalls {
@@ -61,7 +61,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 		if said := loop.Member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
 			text = said // of several calls the last one counts, as for next
 		}
-		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
+		m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
 	var content Value
 	if route == nil || !route.ToolOnly {
@@ -78,7 +78,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 		said = content
 	}
 	if next == endNext && expr.Text(said) == "" {
-		said = expr.Quote(s.lastWords(id))
+		said = expr.Quote(m.lastWords(id))
 	}
 	done := &StepCompleted{Output: said}
 	if bytes.Equal(said, expr.Quote(reply.Text.String())) {
@@ -86,28 +86,28 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 	}
 	switch {
 	case route != nil && slices.Contains(route.Values, next) && len(n.Ports[workflow.NextPort(next)]) > 0:
-		s.steps.complete(id, done, workflow.NextPort(next))
+		m.completeStep(id, done, workflow.NextPort(next))
 	case route != nil && slices.Contains(route.Calls, next) && len(n.Ports[workflow.PortCalls]) > 0:
-		s.steps.complete(id, done, workflow.PortCalls)
+		m.completeStep(id, done, workflow.PortCalls)
 	case next == endNext:
-		s.steps.complete(id, done)
-		s.steps.endAll(id)
+		m.completeStep(id, done)
+		m.endAll(id)
 	case route == nil:
-		s.steps.complete(id, done, s.state.plan.out...)
+		m.completeStep(id, done, m.state.plan.out...)
 	case route.Else != "" && len(n.Ports[route.Else]) > 0:
-		s.steps.complete(id, done, route.Else)
+		m.completeStep(id, done, route.Else)
 	case next != "" && len(route.Values)+len(route.Calls) > 0:
-		s.steps.failForGood(id,
+		m.failForGood(id,
 			Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
 	default:
-		s.steps.complete(id, done)
+		m.completeStep(id, done)
 	}
 }
 
 // lastWords returns the last non-empty output of an agent before step id (S3-22).
-func (s *agents) lastWords(id int) string {
+func (m *machine) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
-		if st := s.graph.Step(i); st.Status == event.Completed && s.graph.StepNode(i).Kind == workflow.KindAgent {
+		if st := m.graph.Step(i); st.Status == event.Completed && m.graph.StepNode(i).Kind == workflow.KindAgent {
 			if text := st.Output.Text().String(); text != "" {
 				return text
 			}
@@ -117,11 +117,11 @@ func (s *agents) lastWords(id int) string {
 }
 
 // toolDefs returns the tools that the engine answers for a frame.
-func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
-	f, a := s.graph.FlowOf(id), s.agent(id, fr)
+func (m *machine) toolDefs(id, fr int) []chat.ToolDef {
+	f, a := m.graph.FlowOf(id), m.agent(id, fr)
 	defs := toolDefs(f, a)
-	n := s.graph.StepNode(id)
-	if n.Agent == nil || s.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
+	n := m.graph.StepNode(id)
+	if n.Agent == nil || m.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
 		return handoffDef(f, defs, a)
 	}
 	if route := n.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
@@ -133,7 +133,7 @@ func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 				values) + `},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`),
 		})
 	}
-	if s.mayEndConversation(id) {
+	if m.mayEndConversation(id) {
 		defs = append(defs, chat.ToolDef{
 			Name: endTool, Description: "End the conversation. Call it when the task is finished.",
 			Parameters: json.RawMessage(
@@ -145,9 +145,9 @@ func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 
 // engineToolNames returns the names of the tools that the engine answers for a frame, and for the
 // agent whose calls an exec node carries out.
-func (s *agents) engineToolNames(id, fr int) []string {
-	if s.graph.StepNode(id).Kind == workflow.KindExec {
-		caller := s.graph.StepNode(s.graph.Step(id).From)
+func (m *machine) engineToolNames(id, fr int) []string {
+	if m.graph.StepNode(id).Kind == workflow.KindExec {
+		caller := m.graph.StepNode(m.graph.Step(id).From)
 		if caller.Agent == nil {
 			return nil
 		}
@@ -155,13 +155,13 @@ func (s *agents) engineToolNames(id, fr int) []string {
 		if route := caller.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 			names = append(names, route.Tool)
 		}
-		if s.graph.FlowOf(id).Workflow.Rules.Conversational {
+		if m.graph.FlowOf(id).Workflow.Rules.Conversational {
 			names = append(names, endTool)
 		}
 		return names
 	}
 	var names []string
-	for _, d := range s.toolDefs(id, fr) {
+	for _, d := range m.toolDefs(id, fr) {
 		names = append(names, d.Name)
 	}
 	return names

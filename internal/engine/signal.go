@@ -15,15 +15,15 @@ import (
 
 // readSignal returns the event that a signal produces: see [waits.Waits.ReadSignal]. Errors:
 // ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
-func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
-	if p.state.Status.Ended() {
-		known, err := p.state.Waits.HasSignal(waits.Answer(d))
+func (m *machine) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
+	if m.state.Status.Ended() {
+		known, err := m.state.Waits.HasSignal(waits.Answer(d))
 		if !known && err == nil {
 			err = ErrEnded
 		}
 		return nil, nil, err
 	}
-	if names := p.state.plan.signals; !slices.Contains(names, d.Signal) {
+	if names := m.state.plan.signals; !slices.Contains(names, d.Signal) {
 		if len(names) == 0 {
 			return nil, nil, fmt.Errorf("%w: it waits for none", ErrSignalName)
 		}
@@ -32,51 +32,51 @@ func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
 	if err := checkValues("the signal", d.Value); err != nil || len(d.Value) == 0 {
 		return nil, nil, fmt.Errorf("%w: its value is not JSON", ErrSignal)
 	}
-	return p.state.Waits.ReadSignal(waits.Answer(d), p.acceptsSignal)
+	return m.state.Waits.ReadSignal(waits.Answer(d), m.acceptsSignal)
 }
 
 // acceptsSignal implements [waits.Takes].
-func (p *people) acceptsSignal(w *waits.Wait, value Value) (Value, bool, error) {
-	n := p.graph.StepNode(w.Step)
+func (m *machine) acceptsSignal(w *waits.Wait, value Value) (Value, bool, error) {
+	n := m.graph.StepNode(w.Step)
 	fitted, err := waits.FitSignal(n.Schema, value)
 	if err != nil || n.Wait.Filter == nil {
 		return fitted, err == nil, err
 	}
-	ok, err := viewer{&p.state}.isTrue(w.Step, n.Wait.Filter, n.Filter, &StepCompleted{Output: fitted})
+	ok, err := m.state.isTrue(w.Step, n.Wait.Filter, n.Filter, &StepCompleted{Output: fitted})
 	return fitted, ok && err == nil, nil // a filter that cannot be evaluated rejects the value
 }
 
-func (p *people) handleSignal(d Answer) {
-	ans, in, err := p.readSignal(d)
+func (m *machine) handleSignal(d Answer) {
+	ans, in, err := m.readSignal(d)
 	switch {
 	case err != nil:
 	case ans != nil:
-		if p.state.Status == StatusPaused {
-			p.emit(0, "", &RunResumed{Reason: "answer"})
+		if m.state.Status == StatusPaused {
+			m.emit(0, "", &RunResumed{Reason: "answer"})
 		}
-		p.signalled(p.state.Waits.Get(ans.Wait).Step, ans)
+		m.signalled(m.state.Waits.Get(ans.Wait).Step, ans)
 	case in != nil:
-		p.emit(0, "", in)
+		m.emit(0, "", in)
 	}
 }
 
 // takeKept ends a wait that has just been opened with a signal that arrived earlier.
-func (p *people) takeKept(step int, wait string) {
-	if ans := p.state.Waits.TakeKept(wait, p.acceptsSignal); ans != nil {
-		p.signalled(step, ans)
+func (m *machine) takeKept(step int, wait string) {
+	if ans := m.state.Waits.TakeKept(wait, m.acceptsSignal); ans != nil {
+		m.signalled(step, ans)
 	}
 }
 
 // signalled completes a step with the value of a signal.
-func (p *people) signalled(step int, ans *WaitAnswered) {
-	p.emitStep(step, ans)
-	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+func (m *machine) signalled(step int, ans *WaitAnswered) {
+	m.emitStep(step, ans)
+	m.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
 // TakesSignal returns the open wait that a signal would answer now, or "" if none would. known
 // reports that the signal arrived before, with the same key.
 func (r *Run) TakesSignal(d Answer) (wait string, known bool) {
-	switch ans, in, err := r.people.readSignal(d); {
+	switch ans, in, err := r.readSignal(d); {
 	case err != nil || in != nil:
 		return "", false
 	case ans == nil:

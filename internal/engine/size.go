@@ -43,7 +43,7 @@ func (s *state) bytesLeft() (int64, bool) {
 
 // roomFor reports whether there is room for the step of a token and for the texts that it would
 // expand.
-func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
+func (s *state) roomFor(n *plan.Node, t graph.Token) bool {
 	left, bounded := s.bytesLeft()
 	switch {
 	case !bounded:
@@ -66,7 +66,7 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 }
 
 // systemFits reports whether there is room for the system prompt of an agent.
-func (s viewer) systemFits(a *plan.Agent, seen viewEnv) bool {
+func (s *state) systemFits(a *plan.Agent, seen viewEnv) bool {
 	left, bounded := s.bytesLeft()
 	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(seen, left) <= left
 }

@@ -82,10 +82,12 @@ func (s *state) setLimits(l *workflow.Limits) {
 	s.Ledger.SetBudget(l.Budget())
 }
 
-// recorder holds the state of a run and records events, which are the only way to change it. The
-// types that make decisions share it; what they need from each other is declared in their
-// interfaces.
-type recorder struct {
+// machine holds the state of a run and makes its decisions. It changes the state only by events,
+// through emit. Each file has the methods of one topic: what starts (start.go), what follows from
+// the end of a step (steps.go), from results (calls.go) and from answers (answers.go), agent loops
+// (agents.go), blocks (blocks.go), budgets (budgets.go), commands (commands.go), and how the run
+// pauses and ends (lifecycle.go).
+type machine struct {
 	state state
 	graph *runGraph // points to state.graph
 	mem   slabs
@@ -102,22 +104,35 @@ type recorder struct {
 	withheld bool
 	// made is the size of the outputs of this activation.
 	made int32
+	// first is the number of the first event of this activation. added are its commands that do not
+	// follow from its events.
+	first uint64
+	added []Command
+
+	freeCallFunc *CallFunc // a returned command for reuse; may be nil
+	// announced is the time, in microseconds since 1970, for which the timer for cancelled calls
+	// was last requested; 0 means none.
+	announced int64
+	// edgeBuf is the last result of passable.
+	edgeBuf []int
+	// cancelling is the cancellation of the whole run that the next cancelled step records.
+	cancelling *RunCancelled
 }
 
 // emit records an event and applies it immediately.
-func (r *recorder) emit(step int, node string, d Data) {
-	if len(r.out) == cap(r.out) {
-		r.out = slices.Grow(r.out, 3*len(r.out)) // long activations, such as chains of decisions, are rarely copied
+func (m *machine) emit(step int, node string, d Data) {
+	if len(m.out) == cap(m.out) {
+		m.out = slices.Grow(m.out, 3*len(m.out)) // long activations, such as chains of decisions, are rarely copied
 	}
-	r.out = append(r.out, Event{Seq: r.state.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
-	r.state.apply(&r.out[len(r.out)-1])
+	m.out = append(m.out, Event{Seq: m.state.Seq + 1, At: m.now, Node: node, Step: step, Data: d})
+	m.state.apply(&m.out[len(m.out)-1])
 	if done, ok := d.(*StepCompleted); ok {
-		r.made = int32(min(int64(r.made)+int64(len(done.Output)), math.MaxInt32))
+		m.made = int32(min(int64(m.made)+int64(len(done.Output)), math.MaxInt32))
 	}
 }
 
 // emitStep records an event of a step that has started.
-func (r *recorder) emitStep(step int, d Data) { r.emit(step, r.graph.NodeID(step), d) }
+func (m *machine) emitStep(step int, d Data) { m.emit(step, m.graph.NodeID(step), d) }
 
 // expect makes room for events more events.
-func (r *recorder) expect(events int) { r.out = slices.Grow(r.out, events) }
+func (m *machine) expect(events int) { m.out = slices.Grow(m.out, events) }

@@ -43,18 +43,18 @@ type Hold struct {
 }
 
 // handleHeld opens the wait of a call that needs a person.
-func (p *people) handleHeld(d ToolHeld) {
-	key, c := p.state.openCall(d.ID, loop.Tool)
+func (m *machine) handleHeld(d ToolHeld) {
+	key, c := m.state.openCall(d.ID, loop.Tool)
 	if c == nil { // settled, see Activate
 		return
 	}
 	step, attempt, h := c.Step, c.Attempt, d.Hold
-	late, failing := c.State == loop.Cancelled, p.state.isFailing()
+	late, failing := c.State == loop.Cancelled, m.state.isFailing()
 	if late || failing {
-		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled,
+		m.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled,
 			Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
-			p.steps.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
+			m.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
 		}
 		return
 	}
@@ -63,7 +63,7 @@ func (p *people) handleHeld(d ToolHeld) {
 		Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed,
 		Schema: event.Compact(h.Schema),
-		Remind: p.state.remindAt(p.now, 0), Below: h.Below,
+		Remind: m.state.remindAt(m.now, 0), Below: h.Below,
 	}
 	if h.Below != nil {
 		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
@@ -72,7 +72,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	p.emitStep(step, opened)
+	m.emitStep(step, opened)
 }
 
 func cleanAll(texts []string) []string {
@@ -96,9 +96,9 @@ func checkHold(d ToolHeld) error {
 
 // continueHeld continues a held call after a person answered. An approved call needs nothing here:
 // WaitAnswered has made it due.
-func (p *people) continueHeld(key string, ans *WaitAnswered) {
-	c := p.state.Loop.Call(key)
-	if c == nil || ans.Decision == workflow.PortApprove || p.state.Waits.Get(ans.Wait).Below != nil {
+func (m *machine) continueHeld(key string, ans *WaitAnswered) {
+	c := m.state.Loop.Call(key)
+	if c == nil || ans.Decision == workflow.PortApprove || m.state.Waits.Get(ans.Wait).Below != nil {
 		return
 	}
 	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
@@ -109,19 +109,19 @@ func (p *people) continueHeld(key string, ans *WaitAnswered) {
 		out.Structured = nil // the text is complete
 	}
 	out.Shorten()
-	p.emitStep(step, out)
+	m.emitStep(step, out)
 	switch {
 	case inAgent:
-		p.agents.turnAnswered(step, fr)
+		m.turnAnswered(step, fr)
 	case ans.Decision == "":
-		p.steps.complete(step, &StepCompleted{Given: true}, p.state.plan.out...)
-	case len(p.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
-		p.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
+		m.completeStep(step, &StepCompleted{Given: true}, m.state.plan.out...)
+	case len(m.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
+		m.completeStep(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person rejected the call.
-		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.graph.NodeID(step)}
-		if !p.calls.handledByProgram(step, "", &f, nil) {
-			p.steps.failForGood(step, f)
+		f := Failure{Code: CodeRejected, Message: out.Text, Node: m.graph.NodeID(step)}
+		if !m.handledByProgram(step, "", &f, nil) {
+			m.failForGood(step, f)
 		}
 	}
 }
@@ -145,23 +145,23 @@ func refused(title, note string) string {
 }
 
 // askAbout asks a person how to proceed with a call whose outcome is unknown.
-func (p *people) askAbout(key string, c *loop.Call, why string) {
-	p.emitStep(c.Step, &WaitOpened{
+func (m *machine) askAbout(key string, c *loop.Call, why string) {
+	m.emitStep(c.Step, &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key,
-		Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
+		Options: []string{"retry", "skip", "fail"}, Remind: m.state.remindAt(m.now, 0),
 		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail "+
-			"the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
+			"the step?", c.Tool, loop.Brief(m.state.argumentsOf(c)), why),
 	})
 }
 
 // answeredBudget continues a run that asked for a larger budget, or ends it.
-func (p *people) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
+func (m *machine) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	step, met := w.Step, *w.Limit
-	if p.state.Status == StatusPaused {
-		p.emit(0, "", &RunResumed{Reason: "answer"})
+	if m.state.Status == StatusPaused {
+		m.emit(0, "", &RunResumed{Reason: "answer"})
 	}
-	p.emitStep(step, ans)
+	m.emitStep(step, ans)
 	if ans.Limits == nil {
-		p.emitStep(step, &met)
+		m.emitStep(step, &met)
 	}
 }

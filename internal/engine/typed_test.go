@@ -46,11 +46,9 @@ func TestReducer_IntegerSum(t *testing.T) {
 // TestState_CopyOnWrite checks that a state does not change after it was returned.
 func TestState_CopyOnWrite(t *testing.T) {
 	t.Parallel()
-	r := &Run{
-		recorder: recorder{graph: &runGraph{
-			Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}},
-		}},
-	}
+	r := &Run{machine{graph: &runGraph{
+		Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}},
+	}}}
 	before := r.graph.Scope(0).State
 	mine := r.State()
 	r.graph.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})

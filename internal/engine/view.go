@@ -42,13 +42,9 @@ func (s *state) replyText(id, fr int) graph.Output {
 	return graph.Output{}
 }
 
-// viewer presents the state to its consumers: the program's functions, conditions and templates,
-// agents and tools. It changes nothing.
-type viewer struct{ *state }
-
 // view returns what the program's functions see of a step; if done is not nil, of the step as
 // completed by done.
-func (s viewer) view(id int, done *StepCompleted) View {
+func (s *state) view(id int, done *StepCompleted) View {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	v := View{Node: n.ID, Input: s.graph.StepInput(id), State: s.graph.Scope(st.Scope).State}
 	v.Run, v.Attempt, v.Errors, v.Updated = s.id, max(st.Loop.Tries, st.Retries+1), s.errors(len(s.Errors)), s.Updated
@@ -69,13 +65,13 @@ func (s viewer) view(id int, done *StepCompleted) View {
 }
 
 // before returns what the program's functions see of a step that a token is about to start.
-func (s viewer) before(n *plan.Node, t graph.Token) View {
+func (s *state) before(n *plan.Node, t graph.Token) View {
 	return View{Node: n.ID, Input: s.graph.Value(t.From), State: s.graph.Scope(t.Scope).State,
 		Outputs: s.outputsSeen(t.Scope)}
 }
 
 // outputsSeen returns the outputs that a scope sees, for a View.
-func (s viewer) outputsSeen(scope int) func() map[string]Value {
+func (s *state) outputsSeen(scope int) func() map[string]Value {
 	return func() map[string]Value { return s.graph.Outputs(scope) }
 }
 
@@ -83,7 +79,7 @@ func (s viewer) outputsSeen(scope int) func() map[string]Value {
 // step counts as completed by it; if failed is not nil, it counts as failed with it. from is the
 // step whose output is the previous output, unless input is not nil, which then is.
 type viewEnv struct {
-	viewer
+	*state
 	scope  int
 	step   int
 	from   int
@@ -93,14 +89,14 @@ type viewEnv struct {
 }
 
 // envBefore returns the env of a step that a token is about to start.
-func (s viewer) envBefore(t graph.Token) viewEnv {
-	return viewEnv{viewer: s, scope: t.Scope, from: t.From}
+func (s *state) envBefore(t graph.Token) viewEnv {
+	return viewEnv{state: s, scope: t.Scope, from: t.From}
 }
 
 // envOf returns the env of a step that has started.
-func (s viewer) envOf(id int) viewEnv {
+func (s *state) envOf(id int) viewEnv {
 	st := s.graph.Step(id)
-	return viewEnv{viewer: s, scope: st.Scope, step: id, from: st.From}
+	return viewEnv{state: s, scope: st.Scope, step: id, from: st.From}
 }
 
 // Var implements expr.Env.
@@ -173,7 +169,7 @@ func (e viewEnv) answerOf(step int) (decision, note string) {
 
 // isTrue evaluates one condition as step id sees it: before it completes if done is nil, else as
 // completed by done.
-func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
+func (s *state) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {

@@ -70,8 +70,8 @@ type FallbackFrom struct {
 }
 
 // Reserved is the number of tokens that a call may use. The provider is asked to stop at Output.
-// Bound names the budget that left no more (`run`, `node`, or `above`, what the parent run left), so
-// that an answer that is cut off there has exhausted it; "" means that the agent's own limit is
+// Bound names the budget that left no more (`run`, `node`, or `above`, what the parent run left),
+// so that an answer that is cut off there has exhausted it; "" means that the agent's own limit is
 // reached first.
 type Reserved struct {
 	Input  int64  `json:"input"`

@@ -26,8 +26,8 @@ type Failure struct {
 	// Stack is the stack trace if a function of a Go program panicked; otherwise "". It is for the
 	// authors of the program, and never part of the message.
 	Stack string `json:"stack,omitempty"`
-	// Problems lists what a schema rejected in a state or an input, each with `path`, a JSON pointer,
-	// and `message` (S2-45); nil for other failures.
+	// Problems lists what a schema rejected in a state or an input, each with `path`, a JSON
+	// pointer, and `message` (S2-45); nil for other failures.
 	Problems Value `json:"problems,omitempty"`
 }
 

@@ -131,9 +131,9 @@ type SignalRaised struct {
 // `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
-	// Max is the limit: bytes for max_bytes, milliseconds for timeout, what Detail says for a budget
-	// (tokens, calls, or millionths of a US dollar), 0 for workflow_budget, and a number of steps,
-	// passes, rounds, turns or repetitions for the others.
+	// Max is the limit: bytes for max_bytes, milliseconds for timeout, what Detail says for a
+	// budget (tokens, calls, or millionths of a US dollar), 0 for workflow_budget, and a number of
+	// steps, passes, rounds, turns or repetitions for the others.
 	Max int64 `json:"max"`
 	// Detail is what a budget that was reached limits, the number of the round that ended for
 	// max_rounds and for the trail, or DetailHandoff; it is empty for other limits.

@@ -65,8 +65,8 @@ type StepCompleted struct {
 	Given bool `json:"given,omitempty"`
 	// Ports are the ports fired, in order.
 	Ports []string `json:"ports,omitempty"`
-	// Goto lists nodes that override the edges (S2-34), and Missing those that the step named beside
-	// them and that the graph does not have (S2-35).
+	// Goto lists nodes that override the edges (S2-34), and Missing those that the step named
+	// beside them and that the graph does not have (S2-35).
 	Goto    []string `json:"goto,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 	// Update holds the top-level fields of the typed state that the step changed as a whole, and

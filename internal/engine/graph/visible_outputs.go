@@ -223,8 +223,8 @@ func (s Sight[L]) Caught(id string) Caught {
 	return Caught{}
 }
 
-// around returns the entry of a block that has not ended yet, with what the scope's own branch of it
-// has so far, or false if there is nothing: later passes show the same through [Sight.children].
+// around returns the entry of a block that has not ended yet, with what the scope's own branch of
+// it has so far, or false if there is nothing: later passes show the same through [Sight.children].
 func (s Sight[L]) around(block int) (expr.Entry, bool) {
 	if s.overlay == nil || s.f.Nodes[block].Kind != workflow.KindFork {
 		return expr.Entry{}, false
