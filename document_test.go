@@ -778,8 +778,8 @@ func TestScheduleErrors(t *testing.T) {
 	}
 }
 
-// TestEngine_StepContext checks that the step context of a run is the same object as everywhere, while
-// the run is in progress and after it has ended (S4-34).
+// TestEngine_StepContext checks that the step context of a run is the same object as everywhere,
+// while the run is in progress and after it has ended (S4-34).
 func TestEngine_StepContext(t *testing.T) {
 	t.Parallel()
 	reached, release := make(chan struct{}), make(chan struct{})

@@ -223,8 +223,8 @@ type Definition[S any] struct {
 	Func Func[S]
 }
 
-// Definition returns the definition of a node; the second result is false if there is none with that
-// id. Nothing that it points to may be modified.
+// Definition returns the definition of a node; the second result is false if there is none with
+// that id. Nothing that it points to may be modified.
 func (c *Compiled[S]) Definition(id string) (Definition[S], bool) {
 	d := c.compiler.index[id]
 	if d == nil {

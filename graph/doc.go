@@ -70,11 +70,11 @@
 // Lists: [Map] runs a body for each item of a list, with a separate state for each, and returns
 // their final states in order.
 //
-// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. So does a node
-// that raises the signal [SignalHumanInputRequired]: its changes to the state are kept, the signal's
-// Message is the question, its Data may hold options, and the answer is the node's output. The run
-// pauses, and its process may end. The answer, which may arrive months later, is stored in the
-// outputs and, with WaitConfig.Input, in the state.
+// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. So does a
+// node that raises the signal [SignalHumanInputRequired]: its changes to the state are kept, the
+// signal's Message is the question, its Data may hold options, and the answer is the node's output.
+// The run pauses, and its process may end. The answer, which may arrive months later, is stored in
+// the outputs and, with WaitConfig.Input, in the state.
 //
 // Inner graphs: [SubgraphConfig] runs a graph with its own state as one node. Its steps belong to
 // the run: a question inside pauses it, and finished steps inside do not run again. A graph can be

@@ -27,8 +27,8 @@ type Agent struct {
 	// otherwise it is sent as written.
 	System   string `json:"system,omitempty"`
 	Template bool   `json:"template,omitempty"`
-	// Tokens replaces the tokens of [PromptTemplate] in System as well. For a sub-agent the input is
-	// what it is called with.
+	// Tokens replaces the tokens of [PromptTemplate] in System as well. For a sub-agent the input
+	// is what it is called with.
 	Tokens bool        `json:"tokens,omitempty"`
 	Params ModelParams `json:"params,omitzero"`
 	// Tools are names of tools that the agent may use in addition to its toolsets; `*` means every

@@ -145,9 +145,9 @@ type Routing struct {
 	Else string `json:"else,omitempty"`
 }
 
-// Named returns the value that a name means: itself, or else the only value that it equals regardless of
-// case and of white space around it. END is only found by itself. Without such a value it returns the
-// name.
+// Named returns the value that a name means: itself, or else the only value that it equals
+// regardless of case and of white space around it. END is only found by itself. Without such a
+// value it returns the name.
 func Named(name string, values ...string) string {
 	found := ""
 	for _, v := range values {

@@ -406,8 +406,8 @@ func continuation(o project.Run) (verb, flags string) {
 	return "retry", ""
 }
 
-// isRefusedAddress reports whether a run failed because an address that it called is not public; the
-// text is that of outbound.ErrRefused.
+// isRefusedAddress reports whether a run failed because an address that it called is not public;
+// the text is that of outbound.ErrRefused.
 func isRefusedAddress(o project.Run) bool {
 	return strings.Contains(o.Error.Message, "address refused: ")
 }

@@ -31,8 +31,8 @@ type contextStep struct {
 	Order         []string
 }
 
-// twoForms returns the labels and outputs of the block of prior outputs, and the templates that read
-// the same outputs, for the step id of a context.
+// twoForms returns the labels and outputs of the block of prior outputs, and the templates that
+// read the same outputs, for the step id of a context.
 func twoForms(s contextStep, path, template string) (block, templates []string) {
 	for _, id := range s.Order {
 		b, t := twoForms(s.Steps[id], path+"/"+id, template+".outputs."+id)

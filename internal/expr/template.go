@@ -19,9 +19,9 @@ type part struct {
 }
 
 // ParseTemplate parses src. `{{ $steps… }}` is a reference, with optional white space inside the
-// braces; a `{{ … }}` without `$steps` or `$input` that does not start with `$` is literal text (D9),
-// and so are single braces. There is no escape: text that contains a literal `{{ $…` cannot be
-// written.
+// braces; a `{{ … }}` without `$steps` or `$input` that does not start with `$` is literal text
+// (D9), and so are single braces. There is no escape: text that contains a literal `{{ $…` cannot
+// be written.
 //
 // The template is never nil: anything with a problem remains in it as literal text. Problems are in
 // the order of the text: an unclosed `{{ $`, or a reference that is malformed, names an unknown
@@ -98,8 +98,8 @@ func ParseTokens(src string) *Template {
 	return (&Template{src: src, parts: []part{{text: src}}}).WithTokens()
 }
 
-// WithTokens returns a template in which `{{PREVIOUS_OUTPUT}}` and `{{APPROVAL_NOTE}}` in the literal
-// text of t, exactly as spelled here, stand for variables (S0-11).
+// WithTokens returns a template in which `{{PREVIOUS_OUTPUT}}` and `{{APPROVAL_NOTE}}` in the
+// literal text of t, exactly as spelled here, stand for variables (S0-11).
 func (t *Template) WithTokens() *Template {
 	out := &Template{src: t.src}
 	for _, p := range t.parts {

@@ -148,8 +148,8 @@ func (a *adapter) sourceStep(n workflow.Node) string {
 	return from.ID
 }
 
-// chooses reports whether a node has conditions that are expressions, or compare its input with ASCII
-// strings, which an expression compares in the same way.
+// chooses reports whether a node has conditions that are expressions, or compare its input with
+// ASCII strings, which an expression compares in the same way.
 func chooses(n workflow.Node) bool {
 	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {
 		return false

@@ -10,7 +10,8 @@ import (
 )
 
 // A node with `"data": {"join": "all"}` waits for everything that can still arrive through its
-// connections, also where a node before it runs once for each path. In the graph it is preceded by a hidden free join.
+// connections, also where a node before it runs once for each path. In the graph it is preceded by
+// a hidden free join.
 
 const (
 	keyJoin    = "join"
@@ -82,8 +83,8 @@ func (r *reader) joins() {
 	}
 }
 
-// severalBefore reports whether a node that leads to n, with no join in between, may run once for each
-// of several paths.
+// severalBefore reports whether a node that leads to n, with no join in between, may run once for
+// each of several paths.
 func (r *reader) severalBefore(n *node, meets func(*node) bool) bool {
 	before := map[string][]*node{}
 	for _, l := range r.links {

@@ -382,8 +382,8 @@ func (r *reader) operator(at *source.Node, op string) {
 	}
 }
 
-// operand warns of a condition that never holds (S0-21), and reports an operand that is not a number
-// where one is compared.
+// operand warns of a condition that never holds (S0-21), and reports an operand that is not a
+// number where one is compared.
 func (r *reader) operand(at, value *source.Node, op string) {
 	switch empty := value == nil || value.IsScalar() && strings.TrimSpace(value.Text) == ""; {
 	case !empty && !value.IsScalar():

@@ -44,8 +44,8 @@ func Keys(typ string) []string {
 // failure.
 func policyKeys() []string { return []string{"if", "timeout", "call_timeout", "retry", "on_error"} }
 
-// Misplaced reports policies of a node whose type has none: without them the node would run where it
-// was meant not to. known are the keys of the type; hint says what replaces `if`.
+// Misplaced reports policies of a node whose type has none: without them the node would run where
+// it was meant not to. known are the keys of the type; hint says what replaces `if`.
 func Misplaced(typ, id string, f *source.Fields, known []string, diags *diag.List, hint string) {
 	for _, key := range policyKeys() {
 		e := f.Node().Entry(key)

@@ -38,7 +38,8 @@ type graph struct {
 	unknownRounds bool // maxRounds is present but was not understood
 }
 
-// read reads nodes, edges and rounds. A main graph may be empty if there are branches (hasBranches).
+// read reads nodes, edges and rounds. A main graph may be empty if there are branches
+// (hasBranches).
 func (g *graph) read(hasBranches bool) {
 	g.edgeIDs, g.entered = map[string]diag.Span{}, map[string]bool{}
 	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
@@ -64,9 +65,9 @@ func (g *graph) read(hasBranches bool) {
 	g.rejectEndlessPath()
 }
 
-// beginning returns the index of the node with which a run begins: the first or, if edges lead to it
-// and to all others but one, that one (S1-2). entered reports whether an edge of another node leads to
-// a node.
+// beginning returns the index of the node with which a run begins: the first or, if edges lead to
+// it and to all others but one, that one (S1-2). entered reports whether an edge of another node
+// leads to a node.
 func beginning[N any](order []N, entered func(N) bool) int {
 	if len(order) == 0 || !entered(order[0]) {
 		return 0

@@ -43,7 +43,8 @@ const (
 // previous output alone.
 const previousOutput = "{{PREVIOUS_OUTPUT}}"
 
-// previousPrompt returns the prompt of an agent that is sent an instruction and the previous output.
+// previousPrompt returns the prompt of an agent that is sent an instruction and the previous
+// output.
 func previousPrompt(instruction string, expressions bool) workflow.Prompt {
 	p := workflow.Prompt{Mode: workflow.PromptTemplate, Default: DefaultPrompt, Expressions: expressions}
 	if strings.TrimSpace(instruction) != "" {

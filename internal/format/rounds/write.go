@@ -137,7 +137,8 @@ type writer struct {
 	seen        map[string]*workflow.Agent // agents already written, by id
 }
 
-// graph writes the main graph or a branch. prefix names the branch in reports of what is unsupported.
+// graph writes the main graph or a branch. prefix names the branch in reports of what is
+// unsupported.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds,
 		Nodes: []docNode{}, Edges: []docEdge{}}
@@ -227,8 +228,8 @@ func (p *graphWriter) addf(at, format string, args ...any) {
 	p.unsupported.Addf(p.prefix+at, format, args...)
 }
 
-// prompt determines the instruction and the context of the graph from the prompt of a node, unless those
-// of a node before it did: prompts with turns come first.
+// prompt determines the instruction and the context of the graph from the prompt of a node, unless
+// those of a node before it did: prompts with turns come first.
 func (p *graphWriter) prompt(n *workflow.Node) {
 	if n.Agent == nil || p.context == contextTurns {
 		return
@@ -246,8 +247,9 @@ func (p *graphWriter) prompt(n *workflow.Node) {
 	}
 }
 
-// keepBeginning adds an edge that is never followed if runs of the document would otherwise begin with
-// another node than the first (S1-2): a second edge from the node that an edge leads from to the first.
+// keepBeginning adds an edge that is never followed if runs of the document would otherwise begin
+// with another node than the first (S1-2): a second edge from the node that an edge leads from to
+// the first.
 func (p *graphWriter) keepBeginning(nodes []*workflow.Node, edges []docEdge) []docEdge {
 	entered := map[string]bool{}
 	for _, e := range edges {

@@ -21,8 +21,8 @@ func Twice(d *diag.Diagnostic, first diag.Span, what string) {
 // CodeTwice is the code of the warning that two edges have the same id.
 const CodeTwice = "duplicate-edge-id"
 
-// WarnTwice warns of an id that an earlier call with the same map has seen. Ids that no run reads may
-// repeat, but a reader of the document cannot tell their owners apart. id may be nil.
+// WarnTwice warns of an id that an earlier call with the same map has seen. Ids that no run reads
+// may repeat, but a reader of the document cannot tell their owners apart. id may be nil.
 func WarnTwice(seen map[string]diag.Span, id *Node, what string, diags *diag.List) {
 	if id.IsNull() || !id.IsScalar() || id.Text == "" {
 		return

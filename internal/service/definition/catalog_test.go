@@ -159,8 +159,8 @@ func applyAgents(t *testing.T, s *definition.Catalog, text string) {
 }
 
 // TestUnresolved checks that a document of any format that names an agent without a definition is
-// not stored, published or a draft, and that its error is that of validation (P29). An agent that is
-// deleted later is an error when the workflow runs or is published again.
+// not stored, published or a draft, and that its error is that of validation (P29). An agent that
+// is deleted later is an error when the workflow runs or is published again.
 func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

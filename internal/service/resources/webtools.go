@@ -67,9 +67,9 @@ func localhostAlone(_ context.Context, host string) ([]netip.Addr, error) {
 	return nil, errors.New("not looked up")
 }
 
-// PrivateAddresses returns, as lines of CommandsError.Access, the addresses that trust in a document
-// opens although they are not public: those that its toolsets and its providers name by number, or as
-// localhost.
+// PrivateAddresses returns, as lines of CommandsError.Access, the addresses that trust in a
+// document opens although they are not public: those that its toolsets and its providers name by
+// number, or as localhost.
 func (op *Opener) PrivateAddresses(ctx context.Context, specs []tool.Spec, w *workflow.Workflow) []string {
 	var out []string
 	add := func(address, by string) {
