@@ -71,7 +71,6 @@ var canvasJoin = []rule{
 				"s -> a -> c; s -> b -> c; c -> j":              `{"c":["c said","c said"]}`,
 				"s -> a -> c; s -> b -> c; c -> d; d -> j":      `{"d":["d said","d said"]}`,
 				"s -> a -> p; s -> b -> p; p -> c -> j; p -> j": `{"c":["c said","c said"],"p":["p said","p said"]}`,
-				"s -> a -> q; s -> b -> q; q:false -> j":        `{"q":["a said","b said"]}`,
 			} {
 				w := newWorld(t)
 				w.completes(canvas(doc, append(agents("a b c d p"), start(), gate("q", "contains x"),
