@@ -243,7 +243,17 @@ const first: Record<string, string[]> = {
   set: ['values'],
   ask: ['prompt', 'options', 'schema'],
   canvas: ['name', 'description', 'inputs', 'output', 'schedule'],
-  rounds: ['name', 'description', 'maxRounds', 'turnInstruction', 'context', 'executionMode', 'schedule', 'agents', 'inputs'],
+  rounds: [
+    'name',
+    'description',
+    'maxRounds',
+    'turnInstruction',
+    'context',
+    'executionMode',
+    'schedule',
+    'agents',
+    'inputs',
+  ],
   branch: ['name', 'maxRounds', 'turnInstruction', 'context', 'executionMode', 'schedule', 'timeZone'],
   documentAgent: ['name', 'model', 'systemPrompt', 'tools', 'description'],
 }
