@@ -33,7 +33,8 @@ func TestStatements(t *testing.T) {
 	for _, page := range pages {
 		last := 0
 		for i, line := range strings.Split(read(t, page), "\n") {
-			if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| line |") || strings.HasPrefix(line, "| ---") {
+			if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| line |") || strings.HasPrefix(line,
+				"| ---") {
 				continue
 			}
 			rows++
@@ -64,20 +65,22 @@ func TestStatements_Problems(t *testing.T) {
 		"| 7 | a | S2-30 | `. TestStream_MatchesRun/wait` |":               "",
 		"| 7 | a | S0-31 | `script approval` |":                            "",
 		"| 7 | a | S0-50 | `web/src/canvas/canvas.test.ts S0-50.1 to a` |": "",
-		"| 7 | a | S0-1 |":                                            "3 cells, want 4",
-		"| 7–7 | a | S0-1 | a reason |":                               `the line is "7–7"`,
-		"| x | a | S0-1 | a reason |":                                 `the line is "x"`,
-		"| 7 |  | S0-1 | a reason |":                                  "no statement",
-		"| 7 | a | S0-x | a reason |":                                 "docs/spec does not define S0-x",
-		"| 7 | a | S0-1 |  |":                                         "neither a test nor a reason",
-		"| 7 | a | S0-1 | `TestCanvasDocument/nothing` |":             "TestCanvasDocument has no case nothing",
-		"| 7 | a | S0-1 | `TestNothing` |":                            "no test TestNothing in internal/conformance",
-		"| 7 | a | S0-1 | `nowhere TestNothing` |":                    "no test TestNothing in nowhere",
-		"| 7 | a | S0-1 | `script nothing` |":                         "no script nothing",
-		"| 7 | a | S0-1 | `web/src/no.test.ts x` |":                   "no file web/src/no.test.ts",
-		"| 7 | a | S0-50 | `web/src/canvas/canvas.test.ts nothing` |": "web/src/canvas/canvas.test.ts has no case nothing",
-		"| 7 | a | S1-3 | `TestCanvasDocument/S0-1` |":                "TestCanvasDocument/S0-1 cites none of the rules S1-3",
-		"| 7 | a | – | `TestCanvasDocument/S0-1` |":                   "a test without a rule",
+		"| 7 | a | S0-1 |":                                "3 cells, want 4",
+		"| 7–7 | a | S0-1 | a reason |":                   `the line is "7–7"`,
+		"| x | a | S0-1 | a reason |":                     `the line is "x"`,
+		"| 7 |  | S0-1 | a reason |":                      "no statement",
+		"| 7 | a | S0-x | a reason |":                     "docs/spec does not define S0-x",
+		"| 7 | a | S0-1 |  |":                             "neither a test nor a reason",
+		"| 7 | a | S0-1 | `TestCanvasDocument/nothing` |": "TestCanvasDocument has no case nothing",
+		"| 7 | a | S0-1 | `TestNothing` |":                "no test TestNothing in internal/conformance",
+		"| 7 | a | S0-1 | `nowhere TestNothing` |":        "no test TestNothing in nowhere",
+		"| 7 | a | S0-1 | `script nothing` |":             "no script nothing",
+		"| 7 | a | S0-1 | `web/src/no.test.ts x` |":       "no file web/src/no.test.ts",
+		"| 7 | a | S0-50 | `web/src/canvas/canvas.test.ts nothing` |": "web/src/canvas/canvas.test.ts has no case " +
+			"nothing",
+		"| 7 | a | S1-3 | `TestCanvasDocument/S0-1` |": "TestCanvasDocument/S0-1 cites none of the " +
+			"rules S1-3",
+		"| 7 | a | – | `TestCanvasDocument/S0-1` |": "a test without a rule",
 	} {
 		if _, problems := s.check(row); strings.Join(problems, "; ") != want {
 			t.Errorf("%s: got %q, want %q", row, problems, want)
@@ -136,7 +139,8 @@ func (s *statements) check(row string) (first int, problems []string) {
 		case err != nil:
 			problem("%v", err)
 		case len(rules) > 0 && s.rules[rules[0]] != "" && !strings.Contains(m[1], "/seed") &&
-			!slices.ContainsFunc(ruleCited.FindAllString(text, -1), func(r string) bool { return slices.Contains(rules, r) }):
+			!slices.ContainsFunc(ruleCited.FindAllString(text, -1),
+				func(r string) bool { return slices.Contains(rules, r) }):
 			problem("%s cites none of the rules %s", m[1], cells[2])
 		}
 	}

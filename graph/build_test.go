@@ -345,7 +345,8 @@ func TestCompiled_Definition(t *testing.T) {
 		return func(v graph.View[state]) bool { return v.State.N > n }
 	}
 	options := graph.NodeOptions{Model: "own", Description: "D", Retry: graph.Retry{MaxAttempts: 5}}
-	g := compiled(t, graph.New[state]("t").Start(nothing("s")).If(over(1)).Then(graph.Do("a", func(_ context.Context, s *state) error {
+	g := compiled(t, graph.New[state]("t").Start(nothing("s")).If(over(1)).Then(graph.Do("a", func(_ context.Context,
+		s *state) error {
 		s.N++
 		return nil
 	}, options)).EndIf().

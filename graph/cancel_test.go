@@ -41,7 +41,8 @@ func TestCancel(t *testing.T) {
 	asks := graph.NewNode("a", graph.TypeTool,
 		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			c.State.Log = append(c.State.Log, "a")
-			return graph.Result[state]{Update: &c.State, Signals: []graph.Signal{{Type: graph.SignalHumanInputRequired}}},
+			return graph.Result[state]{Update: &c.State,
+					Signals: []graph.Signal{{Type: graph.SignalHumanInputRequired}}},
 				nil
 		})
 	for name, tc := range map[string]struct {

@@ -178,17 +178,17 @@ func (c *Compiled[S]) Edges() []Edge { return plain(c.edges) }
 // is unconditional or is not one of the graph's. A loop also depends on the number of its
 // iterations, which a view made outside of a run does not have.
 func (c *Compiled[S]) Condition(e Edge) func(View[S]) bool {
-	var any []func(View[S]) bool
+	var conditions []func(View[S]) bool
 	for _, x := range c.edges {
 		if x.Edge == e && e.Conditional {
-			any = append(any, c.compiler.index[e.From].condition(x.port))
+			conditions = append(conditions, c.compiler.index[e.From].condition(x.port))
 		}
 	}
-	if len(any) == 0 {
+	if len(conditions) == 0 {
 		return nil
 	}
 	return func(v View[S]) bool {
-		return slices.ContainsFunc(any, func(holds func(View[S]) bool) bool { return holds(v) })
+		return slices.ContainsFunc(conditions, func(holds func(View[S]) bool) bool { return holds(v) })
 	}
 }
 

@@ -70,7 +70,8 @@ func (p *printer) node(n *Node) {
 			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text),
 				key("default", v.Prompt.Default), flag("expressions", v.Prompt.Expressions))
 			if r := v.Routing; r != nil {
-				p.line("routing", key("tool", r.Tool), flag("toolOnly", r.ToolOnly), list("values", r.Values), list("calls", r.Calls),
+				p.line("routing", key("tool", r.Tool), flag("toolOnly", r.ToolOnly), list("values", r.Values),
+					list("calls", r.Calls),
 					key("else", r.Else))
 			}
 		}

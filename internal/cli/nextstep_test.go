@@ -21,7 +21,8 @@ func TestNextStep(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("open store: %w", denied), "give this user access to /x/doc.yaml, or name another path"},
-		{service.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "doc.yaml", "problem": "permission denied"}, denied),
+		{service.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "doc.yaml", "problem": "permission denied"},
+			denied),
 			"give this user access to /x/doc.yaml, or name another path"},
 		{&fs.PathError{Op: "write", Path: "/x/c.yaml", Err: syscall.ENOSPC},
 			"free space on the disk of /x/c.yaml, then run the command again"},

@@ -38,7 +38,8 @@ func TestTranscript(t *testing.T) {
 			replied("a", "one two three")}, `"one two three"`, "--- Agent: a ---\none two three\n"},
 		"the beginning is missing": {[]any{called(1, "a", 1), delta("a", 1, 4, "two"), replied("a", "one two")},
 			`"one two"`, "--- Agent: a ---\none two\n"},
-		"at the same time": {[]any{called(1, "a", 1), called(2, "b", 1), delta("a", 1, 0, "a1 "), delta("b", 1, 0, "b1 "),
+		"at the same time": {[]any{called(1, "a", 1), called(2, "b", 1), delta("a", 1, 0, "a1 "), delta("b", 1, 0,
+			"b1 "),
 			"--- Agent: a ---\na1 ", delta("a", 1, 3, "a2"), replied("b", "b1 b2"), replied("a", "a1 a2")},
 			`{"a":1}`, "--- Agent: a ---\na1 a2\n\n--- Agent: b ---\nb1 b2\n\n{\"a\":1}\n"},
 		"attempts": {[]any{called(1, "a", 1), delta("a", 1, 0, "lost"), failed("a"), called(1, "a", 2),
@@ -48,14 +49,16 @@ func TestTranscript(t *testing.T) {
 			called(1, "a", 1), replied("a", "two")}, `"two"`, "--- Agent: a ---\none\ntwo\n"},
 		"another text in the end": {[]any{called(1, "a", 1), delta("a", 1, 0, "on"), replied("a", "two")}, `"two"`,
 			"--- Agent: a ---\non\ntwo\n"},
-		"cut off":          {[]any{called(1, "a", 1), delta("a", 1, 0, "on")}, "", "--- Agent: a ---\non\n"},
-		"nobody speaks":    {nil, `"out"`, "out\n"},
-		"a value, as said": {[]any{called(1, "a", 1), replied("a", "{\"n\": 1}")}, `{"n":1}`, "--- Agent: a ---\n{\"n\": 1}\n"},
+		"cut off":       {[]any{called(1, "a", 1), delta("a", 1, 0, "on")}, "", "--- Agent: a ---\non\n"},
+		"nobody speaks": {nil, `"out"`, "out\n"},
+		"a value, as said": {[]any{called(1, "a", 1), replied("a", "{\"n\": 1}")}, `{"n":1}`,
+			"--- Agent: a ---\n{\"n\": 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			tr := newTranscript(&app{Streams: Streams{Out: &out, Err: &bytes.Buffer{}, Env: func(string) string { return "" }}})
+			tr := newTranscript(&app{Streams: Streams{Out: &out, Err: &bytes.Buffer{},
+				Env: func(string) string { return "" }}})
 			for _, in := range tc.in {
 				switch in := in.(type) {
 				case engine.Event:

@@ -168,7 +168,8 @@ func TestProblems(t *testing.T) {
 			"fork":      second(r.Fork(t.Context(), "r", 1, service.ForkRights{})),
 			"prune":     second(r.Prune(t.Context(), journal.PruneQuery{})),
 		} {
-			if err == nil || !strings.Contains(err.Error(), "is not a Hocket server: its answer is not one of the API") {
+			if err == nil || !strings.Contains(err.Error(), "is not a Hocket server: its answer is not one of the "+
+				"API") {
 				t.Errorf("another server answers %s with %s: %v", verb, answer, err)
 			}
 		}

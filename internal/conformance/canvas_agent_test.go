@@ -140,7 +140,8 @@ var canvasAgent = []rule{
 		w := newWorld(t, func(c *service.Config) { c.Env = env(nil) })
 		for model, parts := range map[string][]string{
 			`"model":"gpt-5.6-sol"`: {"openai", "OPENAI_API_KEY", "--replies", "--model", "OPENAI_BASE_URL"},
-			`"model":""`:            {"no model is configured", "--replies", "--model", "HOCKET_MODEL", "OPENAI_BASE_URL"},
+			`"model":""`: {"no model is configured", "--replies", "--model", "HOCKET_MODEL",
+				"OPENAI_BASE_URL"},
 		} {
 			wf, _ := load(t, canvas("s -> ok; ok:approve -> a", start(), approval("ok"), agent("a", model)))
 			_, err := w.Start(t.Context(), service.StartRequest{Workflow: wf, Input: "go"})

@@ -134,12 +134,17 @@ var canvasExtensions = []rule{
 	}},
 	{name: "X-130 a policy of a node whose type has none is an error", test: func(t *testing.T) {
 		for doc, want := range map[string]string{
-			canvas("s -> ok; ok:approve -> n", start(), node("ok", "approval", `{"prompt":"?","if":"{{ $input == 'x' }}"}`),
+			canvas("s -> ok; ok:approve -> n", start(), node("ok", "approval",
+				`{"prompt":"?","if":"{{ $input == 'x' }}"}`),
 				setNode("n", `{"values":{}}`)): `node "ok": an approval node has no if`,
-			canvas("s -> a", start(), agent("a", `"retry":{"max_attempts":2}`)):     `node "a": an agent node has no retry`,
-			canvas("s -> q", start(), node("q", "if", `{"on_error":"continue"}`)):   `node "q": an if node has no on_error`,
-			canvas("s -> n", start(), setNode("n", `{"values":{},"timeout":"5s"}`)): `node "n": a set node has no timeout`,
-			ofTurns("", `{"id":"x","type":"approval","config":{"prompt":"?","if":"$input == 'x'"}}`, ""): `node "x": an ` +
+			canvas("s -> "+
+				"a", start(), agent("a", `"retry":{"max_attempts":2}`)): `node "a": an agent node has no retry`,
+			canvas("s -> "+
+				"q", start(), node("q", "if", `{"on_error":"continue"}`)): `node "q": an if node has no on_error`,
+			canvas("s -> "+
+				"n", start(), setNode("n", `{"values":{},"timeout":"5s"}`)): `node "n": a set node has no timeout`,
+			ofTurns("", `{"id":"x","type":"approval","config":{"prompt":"?","if":"$input == 'x'"}}`,
+				""): `node "x": an ` +
 				`approval node has no if`,
 		} {
 			if got := refused(t, doc); len(got) != 1 || got[0] != want {

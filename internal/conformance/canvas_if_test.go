@@ -55,7 +55,8 @@ var canvasIf = []rule{
 				`{"conditions":[{"operator":"contains"},{"operator":"equal","value":null}]}`)), []string{"no"})
 		for op, hint := range map[string]string{
 			"startsWith": "the operators are equal, contains, less, less_or_equal, greater, greater_or_equal",
-			"equals":     `did you mean "equal"?`, "Contains": `did you mean "contains"?`, ">=": "write greater_or_equal",
+			"equals":     `did you mean "equal"?`, "Contains": `did you mean "contains"?`,
+			">=": "write greater_or_equal",
 		} {
 			_, problems := read(t, canvas("s -> q", start(), gate("q", op+" 1")))
 			for _, d := range problems {

@@ -78,7 +78,8 @@ var canvasJoin = []rule{
 				same(t, "prompts of "+doc, w.prompts("j"), []string{want})
 			}
 			_, problems := read(t, canvas("s -> a -> j; s -> b", append(agents("a b"), start(), agent("j", joins))...))
-			same(t, "one path", messages(problems, diag.Warning), []string{`join has no effect: fewer than two paths lead to "j"`})
+			same(t, "one path", messages(problems, diag.Warning),
+				[]string{`join has no effect: fewer than two paths lead to "j"`})
 		}},
 	{name: "S0-40 join in a loop waits anew in each pass", test: func(t *testing.T) {
 		w := newWorld(t)

@@ -101,7 +101,8 @@ var catalogRules = []rule{
 				`'n1', 'ghost', 'CONDITIONAL', 'Third')`,
 			`INSERT INTO agents (id, name, "systemPrompt") VALUES ('a', 'First', 'You begin.'), ('b', 'Second', `+
 				`'You end.')`,
-			`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId") VALUES ('n1', 'w', `+
+			`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId") VALUES ('n1', `+
+				`'w', `+
 				`'AGENT', 'First', 'a'), ('n2', 'w', 'AGENT', 'Second', 'b')`,
 			`INSERT INTO agent_workflows (id, name, "entrypointNodeId") VALUES ('w', 'By hand', 'n1')`)
 		w.plays("First", route("Second", "")).says("Second", "Done.")

@@ -240,12 +240,14 @@ var graphAgent = []rule{
 		var asked atomic.Int32
 		hold := make(chan struct{})
 		e := opened(t, hocket.Config{}, hocket.WithAgent(hocket.Agent{Name: "x", Model: "own/m"}),
-			hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+			hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply,
+				error) {
 				asked.Add(1)
 				<-hold
 				return hocket.ModelReply{Text: "done"}, nil
 			})))
-		agents := []graph.ParallelAgent[sheet]{{Agent: "x", Task: "1"}, {Agent: "x", Task: "2"}, {Agent: "x", Task: "3"}}
+		agents := []graph.ParallelAgent[sheet]{{Agent: "x", Task: "1"}, {Agent: "x", Task: "2"}, {Agent: "x",
+			Task: "3"}}
 		g := compiled(t, newGraph().Start(graph.ParallelSubagentConfig[sheet]{ID: "p", Agents: agents,
 			Output: func(s *sheet, list []graph.AgentResult) error {
 				s.N = len(list)

@@ -43,7 +43,8 @@ var inGo = []struct {
 }{
 	{"GraphBuilder", newGraph(), "start then if else endif=EndIf parallel loop wait subagent tool catch end compile " +
 		"getNode=Nodes getEdgesFrom=Edges getEdgesTo=Edges"},
-	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges startNode=Start endNodes=Ends config errorHandlerId=ErrorHandler condition"},
+	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges startNode=Start endNodes=Ends config " +
+		"errorHandlerId=ErrorHandler condition"},
 	{"GraphExecutor", new(compat.Executor[sheet]), "execute=Run stream"},
 	{"LoopConfig", gLoop{}, "until maxIterations"},
 	{"IfConfig", graph.IfConfig[sheet]{}, "condition then else_if=ElseIf else"},

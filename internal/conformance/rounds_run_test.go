@@ -71,13 +71,16 @@ var roundsRun = []rule{
 		}
 		w := newWorld(t)
 		w.completes(cycle(`"context": "previous"`), "the task")
-		same(t, "prompts", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"the task", "b said", "a said", "a said"})
+		same(t, "prompts", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"the task", "b said", "a said",
+			"a said"})
 		w = newWorld(t)
 		w.completes(cycle(`"context": "previous", "turnInstruction": "Be brief."`), "the task")
-		same(t, "with an instruction", slices.Concat(w.prompts("a"), w.prompts("b")), []string{"Be brief.\n\nthe task", "Be brief.\n\nb said",
-			"Be brief.\n\na said", "Be brief.\n\na said"})
+		same(t, "with an instruction", slices.Concat(w.prompts("a"), w.prompts("b")),
+			[]string{"Be brief.\n\nthe task", "Be brief.\n\nb said",
+				"Be brief.\n\na said", "Be brief.\n\na said"})
 		w = newWorld(t)
-		w.completes(cycle(`"context": "previous", "inputs": {"topic": null}, "turnInstruction": "On {{ $input.topic }}."`),
+		w.completes(cycle(`"context": "previous", "inputs": {"topic": null}, "turnInstruction": "On {{ `+
+			`$input.topic }}."`),
 			"bees")
 		same(t, "with an expression", w.prompts("b")[0], "On bees.\n\na said")
 		w = newWorld(t)
@@ -89,7 +92,8 @@ var roundsRun = []rule{
 		wf, _ := load(t, cycle(`"context": "previous"`, branches))
 		same(t, "a branch inherits it", wf.Branches[0].Nodes[0].Agent.Prompt.Mode, workflow.PromptTemplate)
 		same(t, "or has its own", wf.Branches[1].Nodes[0].Agent.Prompt.Mode, workflow.PromptTurns)
-		same(t, "another word", refused(t, cycle(`"context": "previuos"`)), []string{`the context "previuos" is not known`})
+		same(t, "another word", refused(t, cycle(`"context": "previuos"`)),
+			[]string{`the context "previuos" is not known`})
 		for _, more := range []string{branches, `"turnInstruction": "Be brief."`, `"turnInstruction": " \n "`} {
 			wf, _ := load(t, cycle(`"context": "previous"`, more))
 			text, unsupported, err := format.Write(wf, format.Rounds)
@@ -106,7 +110,8 @@ var roundsRun = []rule{
 			}
 			w = newWorld(t)
 			w.completes(string(out.Document), "the task")
-			same(t, to, slices.Concat(w.prompts("a"), w.prompts("b")), []string{"Be brief.\n\nthe task", "Be brief.\n\na said"})
+			same(t, to, slices.Concat(w.prompts("a"), w.prompts("b")), []string{"Be brief.\n\nthe task",
+				"Be brief.\n\na said"})
 		}
 		made, _ := load(t, canvas("s -> a -> b", start(), agent("a"), agent("b")))
 		out, err := format.Convert(made, format.Rounds)

@@ -58,7 +58,8 @@ var stepsRun = []rule{
 	// S4-31: a tool call that needs a person opens a wait, which --approve-all answers; the tests
 	// of tool permissions cover this. No call is rejected silently just because nobody can be
 	// asked.
-	{name: "S4-31 exec prints what the agents say, and the step context beside it, also of a run that failed", outside: true,
+	{name: "S4-31 exec prints what the agents say, and the step context beside it, also of a run that failed",
+		outside: true,
 		test: func(t *testing.T) {
 			got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
 			same(t, "standard output", got.out, "b said\n")

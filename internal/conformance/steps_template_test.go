@@ -80,7 +80,8 @@ var stepsTemplate = []rule{
 `
 			w := newWorld(t)
 			w.says("b", `{"x":[1, 2]}`)
-			w.completes(instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x }}>",
+			w.completes(instructed("a b", "<{{ $steps.a.output }}|{{ $steps.later.output }}|{{ $steps.later.output.x "+
+				"}}>",
 				flow), "go")
 			same(t, "instructions", len(w.of("reader")), 1) // nothing was sent by the step that failed
 			same(t, "instruction", w.request("reader").System, `<a said|{"x":[1, 2]}|[1,2]>`)

@@ -84,7 +84,8 @@ var stepsWorkflows = []rule{
 		failed := w.runs(steps("a", `- {id: c, type: workflow, workflow: typed, input: {days: soon, town: Ulm}}`+"\n"),
 			"go").is(engine.StatusFailed)
 		same(t, "a wrong input", failed.Error.Message, `workflow typed: the input does not match the inputs of the `+
-			`workflow: the workflow has no input "town"; the input "city" is missing; the input "days" must be a whole `+
+			`workflow: the workflow has no input "town"; the input "city" is missing; the input "days" must be a `+
+			`whole `+
 			`number, not a string`)
 		for _, ref := range []string{"/below", "below@0", "below@x", "below/x", "./", "..", `".\\x"`} {
 			if got := refused(t, steps("a", "- {type: workflow, workflow: "+ref+"}\n")); !strings.Contains(

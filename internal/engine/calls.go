@@ -9,14 +9,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// callsPeople asks people.
-type callsPeople interface {
-	// askAbout asks about a call whose outcome is unknown.
-	askAbout(key string, c *loop.Call, why string)
-	// ask asks the question of a function, which has changed the state.
-	ask(step int, question *SignalRaised, update map[string]Value)
-}
-
 // resumeDue retries calls and steps that are due, as far as there are slots (P14, P31).
 func (m *machine) resumeDue() {
 	if m.state.Loop.Due() == 0 || !m.state.startable() {

@@ -82,12 +82,8 @@ const loneHint = "keep only the reference between {{ and }}"
 // embedded returns the length of the text before the next `}}` if a reference is part of it, or 0.
 // src follows `{{` and blanks.
 func embedded(src string) int {
-	end := strings.Index(src, "}}")
-	if end < 0 {
-		return 0
-	}
-	text := src[:end]
-	if strings.Contains(text, "{") || !strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
+	text, _, closed := strings.Cut(src, "}}")
+	if !closed || strings.Contains(text, "{") || !strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
 		return 0
 	}
 	return len(strings.TrimRight(text, " \t\r\n"))

@@ -159,7 +159,8 @@ func chooses(n workflow.Node) bool {
 		if c.When.Language == workflow.LangFunc || seen[c.Port] || strings.TrimSpace(c.When.Text) == "" {
 			return false
 		}
-		if c.When.Language == workflow.LangMatch && strings.ContainsFunc(c.When.Text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		if c.When.Language == workflow.LangMatch && strings.ContainsFunc(c.When.Text,
+			func(r rune) bool { return r > unicode.MaxASCII }) {
 			return false
 		}
 		seen[c.Port] = true

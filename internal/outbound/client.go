@@ -260,7 +260,8 @@ func refusedError(host string, err error) error {
 	if errors.As(err, &op) && op.Err != nil {
 		err = op.Err
 	}
-	return fmt.Errorf("%w: %s: %s", ErrRefused, host, strings.TrimPrefix(err.Error(), ssrf.ErrProhibitedIP.Error()+": "))
+	return fmt.Errorf("%w: %s: %s", ErrRefused, host, strings.TrimPrefix(err.Error(),
+		ssrf.ErrProhibitedIP.Error()+": "))
 }
 
 func closeBody(req *http.Request) {

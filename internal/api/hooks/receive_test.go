@@ -372,7 +372,8 @@ func TestReceive_Cause(t *testing.T) {
 		want    string
 	}{
 		{std.Of, nil, "the header webhook-id is missing"},
-		{std.Of, signed(t, std.Secret, "m1", now.Add(-time.Hour), "hello"), "the time of the signature is more than 5m0s"},
+		{std.Of, signed(t, std.Secret, "m1", now.Add(-time.Hour), "hello"),
+			"the time of the signature is more than 5m0s"},
 		{std.Of, signed(t, std.Secret, "m1", now, "other"), "the signature is of no secret of the webhook"},
 		{gh.Of, nil, "the header X-Hub-Signature-256 is missing"},
 		{gh.Of, github("wrong", "m1", "hello"), "the signature is of no secret of the webhook"},

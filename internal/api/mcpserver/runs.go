@@ -67,7 +67,8 @@ func runTools() []*tool {
 	trail := extensible(
 		req("nodeId", aText, ""), req("agentId", aText, ""), req("agentName", aText, ""), req("order", aCount,
 			"From 0."), req("round", aCount, "From 0."), req("input", anything,
-			"The output that arrived at the agent."), opt("prompt", anything, "What the agent was sent, if not just that."),
+			"The output that arrived at the agent."), opt("prompt", anything,
+			"What the agent was sent, if not just that."),
 		req("output", anything, "The output of the agent."), req("error", `{"type":["string","object","null"]}`,
 			"Why it failed."), opt("sentToNodeId", aText, "The nodes that got the output."),
 		opt("toolCalls", `{"type":"array","items":{"type":"object"}}`,

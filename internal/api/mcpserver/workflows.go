@@ -37,7 +37,8 @@ var (
 	// graphProps are the properties of the main graph and of branches of a rounds document.
 	graphProps = []prop{
 		opt("nodes", `{"type":"array","items":`+aNode+`}`,
-			`ALL nodes; the run begins with the first, unless edges lead to it and exactly one node has none. Example: [{"id": "a1", "type": "agent", "config": {"agentId": `+
+			`ALL nodes; the run begins with the first, unless edges lead to it and exactly one node has none. `+
+				`Example: [{"id": "a1", "type": "agent", "config": {"agentId": `+
 				`"writer"}}]`),
 		opt("edges", `{"type":"array","items":`+anEdge+`}`,
 			`ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its `+

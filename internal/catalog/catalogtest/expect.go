@@ -50,7 +50,8 @@ func testExpected(t *testing.T, s catalog.Store) {
 	routes.Format = catalog.FormatRoutes
 	routes.Rows = &catalog.Rows{Workflow: catalog.Row{"w", "Name", nil, int64(0), "n", nil, nil, int64(0), nil, nil}}
 	other := routes
-	other.Rows = &catalog.Rows{Workflow: catalog.Row{"w", "Another name", nil, int64(0), "n", nil, nil, int64(0), nil, nil}}
+	other.Rows = &catalog.Rows{Workflow: catalog.Row{"w", "Another name", nil, int64(0), "n", nil, nil, int64(0),
+		nil, nil}}
 	seen := map[string]string{}
 	for _, step := range []struct {
 		name string

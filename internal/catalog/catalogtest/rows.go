@@ -87,7 +87,8 @@ func testRowTexts(t *testing.T, s catalog.Store, refuses func(string) bool) {
 	all := []string{"'", `"`, "'); DROP TABLE agents; --", "\x00", "a\x00b", "%", "\\", "ü\u2028🙂", "", "NULL", "\n"}
 	texts := slices.DeleteFunc(slices.Clone(all), refuses)
 	p := catalog.Put{ID: "'; --", Format: "routes", Text: []byte("x"), At: noon, Rows: &catalog.Rows{}}
-	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], texts[0], nil, int64(-1), int64(1) << 62,
+	p.Rows.Workflow = catalog.Row{p.ID, texts[2], texts[4], int64(0), texts[0], texts[0], nil, int64(-1),
+		int64(1) << 62,
 		"no JSON"}
 	for i, s := range texts {
 		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{s, p.ID, s, s, s, s})

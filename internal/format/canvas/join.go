@@ -198,7 +198,8 @@ func (o *writer) joined() {
 	}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
-		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 && o.w.Format != Format || len(o.out[n.ID]) != 1 ||
+		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 && o.w.Format != Format ||
+			len(o.out[n.ID]) != 1 ||
 			n.ID == o.w.Entry {
 			continue
 		}

@@ -30,7 +30,8 @@ func canvasForms(typ string) part.Object {
 		"conditions": part.List("conditions in order; the first that is true continues at its handle condition-0, "+
 			"condition-1, …, else false", part.Entry("", part.Object{
 			"id": part.Object{},
-			"operator": part.OneOf("how the previous output is compared with value: as texts (equal by default), or as "+
+			"operator": part.OneOf("how the previous output is compared with value: as texts (equal by default), or "+
+				"as "+
 				"numbers", append(expr.Operators(), "")...),
 			"value": part.Scalar("the text or the number that the previous output is compared with"),
 			"if": part.Expressions(part.Scalar("in place of operator and value: a condition as in steps documents, "+

@@ -51,7 +51,8 @@ func Schema() part.Object {
 		part.Object{"anyOf": []any{part.Present("to"), part.Present("target")}}}
 	forms := part.Object{
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"),
-		"nodes": part.List("the nodes; a run begins with the first or, if edges lead to it, with the only one to which "+
+		"nodes": part.List("the nodes; a run begins with the first or, if edges lead to it, with the only one to "+
+			"which "+
 			"none does", part.Ref("node")),
 		"context": part.OneOf("what an agent is sent: turns, the recent turns and the previous output (default), or "+
 			"previous, the previous output alone", contextTurns, contextPrevious),

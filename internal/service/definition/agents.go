@@ -81,7 +81,8 @@ func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []
 		problems = append(problems, storedIDs(d.File, d.Data)...)
 		for _, a := range list {
 			if first, twice := files[a.ID]; twice {
-				d := problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice", a.ID)
+				d := problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice",
+					a.ID)
 				source.Twice(d, diag.Span{File: first}, "agent with this id")
 				continue
 			}

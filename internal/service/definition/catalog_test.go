@@ -383,7 +383,8 @@ func TestDefinitionRefuses(t *testing.T) {
 	if _, problems, err := s.Publish(t.Context(), "lobby", 1); err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}
-	if _, err := db.ExecContext(t.Context(), `UPDATE agents SET tools = 'search, fetch' WHERE id = 'desk'`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `UPDATE agents SET tools = 'search, fetch' `+
+		`WHERE id = 'desk'`); err != nil {
 		t.Fatal(err)
 	}
 	_, _, problems, err := s.LoadStored(t.Context(), "lobby", definition.Which{}, definition.LoadOptions{})

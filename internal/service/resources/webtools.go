@@ -61,7 +61,8 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 // localhostAlone resolves localhost and no other name: nothing is asked of the network before a
 // person has agreed.
 func localhostAlone(_ context.Context, host string) ([]netip.Addr, error) {
-	if host = strings.ToLower(strings.TrimSuffix(host, ".")); host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host = strings.ToLower(strings.TrimSuffix(host, ".")); host == "localhost" || strings.HasSuffix(host,
+		".localhost") {
 		return []netip.Addr{netip.IPv6Loopback()}, nil
 	}
 	return nil, errors.New("not looked up")

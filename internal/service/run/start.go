@@ -245,7 +245,8 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err := resources.CheckTrust(specs,
 		documentRequests(variables, definition.Guarded(graph, q.Dir), remembers),
 		func() failure.CommandsError {
-			return failure.CommandsError{Sends: resources.KeysSent(graph), Access: s.opener.PrivateAddresses(ctx, specs, graph)}
+			return failure.CommandsError{Sends: resources.KeysSent(graph), Access: s.opener.PrivateAddresses(ctx,
+				specs, graph)}
 		}, q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}

@@ -20,9 +20,10 @@ const (
 	nameAgent   = tables.Text(`UPDATE agents SET name = ? WHERE id = ?`)
 	agentNamed  = tables.Text(`SELECT name FROM agents WHERE id = ?`)
 	countAgents = tables.Text(`SELECT count(*) FROM agents`)
-	addNode     = tables.Text(`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType") VALUES ('n', ?, 'AGENT')`)
-	setting     = tables.Text(`SELECT current_setting(?)`)
-	someTypes   = tables.Text(
+	addNode     = tables.Text(`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType") VALUES ('n', ?, ` +
+		`'AGENT')`)
+	setting   = tables.Text(`SELECT current_setting(?)`)
+	someTypes = tables.Text(
 		`SELECT 1::smallint, 2, 3::bigint, 'ä'::text, '\x00ff'::bytea, true, false, NULL, 0.5::float8, 0.25::float4`)
 	addMemory  = tables.Text(`INSERT INTO memories (space, key, category, text, at) VALUES (?, ?, ?, ?, '')`)
 	memoryText = tables.Text(`SELECT text, category FROM memories WHERE key = ?`)

@@ -196,7 +196,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			columnsOf(text, "agents")),
 		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY ` +
 			`id LIMIT ?`,
-		rows: `SELECT id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps", ` +
+		rows: `SELECT id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", ` +
+			`"maxSteps", ` +
 			`"timeoutMs", agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
 		add: `INSERT INTO agent_workflows (id, name, description, "isConversational", "entrypointNodeId", ` +
 			`routing, "humanHandoff", "maxSteps", "timeoutMs", agents)
@@ -208,7 +209,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			columnsOf(text, "id", "workflowId", "nodeType", "nodeName", "agentId", "prompt")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ` +
 			`ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt FROM agent_workflow_nodes WHERE ` +
+		rows: `SELECT rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt FROM agent_workflow_nodes ` +
+			`WHERE ` +
 			`rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		add: `INSERT INTO agent_workflow_nodes (rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt) ` +
 			`VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -221,7 +223,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			"conditionType", "conditionValue")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length("conditionValue"), 0) FROM agent_workflow_edges WHERE ` +
 			`rowid >= ? ORDER BY rowid LIMIT ?`,
-		rows: `SELECT rowid, id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue" FROM ` +
+		rows: `SELECT rowid, id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue" ` +
+			`FROM ` +
 			`agent_workflow_edges
 WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		add: `INSERT INTO agent_workflow_edges (rowid, id, "workflowId", "sourceNodeId", "targetNodeId", ` +

@@ -60,15 +60,18 @@ const (
 FROM agent_workflows WHERE id = ?`)
 	sqlNodeRows = tables.Text(`SELECT id, "workflowId", "nodeType", "nodeName", "agentId", prompt
 FROM agent_workflow_nodes WHERE "workflowId" = ? ORDER BY rowid`)
-	sqlEdgeRows = tables.Text(`SELECT id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue"
+	sqlEdgeRows = tables.Text(`SELECT id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType",
+  "conditionValue"
 FROM agent_workflow_edges WHERE "workflowId" = ? ORDER BY rowid`)
 
 	sqlSetWorkflowRow = tables.Text(`INSERT INTO agent_workflows
-  (id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps", "timeoutMs", agents)
+  (id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps",
+  "timeoutMs", agents)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, "isConversational" = ` +
 		`excluded."isConversational",
-  "entrypointNodeId" = excluded."entrypointNodeId", routing = excluded.routing, "humanHandoff" = excluded."humanHandoff", "maxSteps" = ` +
+  "entrypointNodeId" = excluded."entrypointNodeId", routing = excluded.routing, "humanHandoff" =
+  excluded."humanHandoff", "maxSteps" = ` +
 		`excluded."maxSteps",
   "timeoutMs" = excluded."timeoutMs", agents = excluded.agents`)
 

@@ -188,13 +188,16 @@ func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db 
 		`BEGIN`,
 		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, ` +
 			`'CONDITIONAL', 'END')`,
-		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES ('w', `+
+		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES `+
+			`('w', `+
 			`'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
-			`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES ('w', 'n2', 'AGENT', 7), `+
+			`INSERT INTO agent_workflow_nodes ("workflowId", id, "nodeType", "agentId") VALUES ('w', 'n2', `+
+				`'AGENT', 7), `+
 				`('w', 'n1', 'AGENT', 'ab')`)),
 		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, "isConversational", "maxSteps", "timeoutMs") `+
 			`VALUES ('w', 12.5, 'true', '20', 'soon')`,
-			`INSERT INTO agent_workflows (id, name, "isConversational", "maxSteps", "timeoutMs") VALUES ('w', 12.5, 1, `+
+			`INSERT INTO agent_workflows (id, name, "isConversational", "maxSteps", "timeoutMs") VALUES ('w', `+
+				`12.5, 1, `+
 				`'20', 7)`)), `COMMIT`,
 	}, "; "))
 	entries, err := s.Entries(t.Context())
