@@ -98,7 +98,7 @@ func (p *program) carried(run string) {
 	defer c.Close()
 	is, err := c.Client().DescribeWorkflowExecution(p.t.Context(), run, "")
 	if err != nil || is.GetWorkflowExecutionInfo().GetType().GetName() != "hocket.run" ||
-		is.GetWorkflowExecutionInfo().GetTaskQueue() != "hocket.default.func.newsroom" {
+		!strings.HasSuffix(is.GetWorkflowExecutionInfo().GetTaskQueue(), ".default.func.newsroom") {
 		p.t.Errorf("Temporal has %v, %v", is.GetWorkflowExecutionInfo(), err)
 	}
 }

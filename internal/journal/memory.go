@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"iter"
@@ -20,6 +21,7 @@ import (
 type Memory struct {
 	mu         sync.Mutex
 	unlock     func() // mu.Unlock, allocated once
+	id         string // see StoreID
 	keys       int64
 	owners     map[string]bool // true while alive
 	handles    map[string]Owner
@@ -42,6 +44,7 @@ type Memory struct {
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
 	m := &Memory{
+		id:         rand.Text(),
 		owners:     map[string]bool{},
 		handles:    map[string]Owner{},
 		heartbeats: map[string]time.Time{},

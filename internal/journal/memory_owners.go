@@ -163,6 +163,9 @@ func (h *memHandle) SetKind(ctx context.Context, run string, kind Kind) error {
 	return nil
 }
 
+// StoreID implements Sharing.
+func (h *memHandle) StoreID(context.Context) (string, error) { return h.m.id, nil }
+
 func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {

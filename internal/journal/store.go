@@ -245,6 +245,12 @@ type Sharing interface {
 	//
 	// Errors: ErrNotFound; *OwnedError if a living process has the run; ErrNoCommon.
 	SetKind(ctx context.Context, run string, kind Kind) error
+	// StoreID returns the id that the store was given when it was created, at most 36 letters,
+	// digits and hyphens. It tells stores apart whose processes meet elsewhere, such as in one
+	// Temporal namespace. A copy made with `store copy` has another id, a restored backup the same.
+	//
+	// Errors: ErrNoCommon.
+	StoreID(ctx context.Context) (string, error)
 }
 
 // CommonOwner is the id of the owner of active shared runs.

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"errors"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -22,6 +23,8 @@ func testCommon(t *testing.T, m Medium) {
 	if m.OwnedOnly {
 		checkRejected(t, "a run held in common", a.Append(t.Context(), createCommon("r1")), journal.ErrNoCommon)
 		checkRejected(t, "a move", a.SetKind(t.Context(), "r1", journal.KindTemporal), journal.ErrNoCommon)
+		_, err := a.StoreID(t.Context())
+		checkRejected(t, "the id of the store", err, journal.ErrNoCommon)
 		return
 	}
 	common := func(seq, epoch uint64) journal.Append {
@@ -82,6 +85,11 @@ func testCommon(t *testing.T, m Medium) {
 	mustAppend(t, b, common(5, 1))
 	owned(journal.CommonOwner, 1)
 	testSetKind(t, a, b, common, owned)
+	first, err := a.StoreID(t.Context())
+	if second, berr := b.StoreID(t.Context()); err != nil || berr != nil || first != second ||
+		!regexp.MustCompile(`^[A-Za-z0-9-]{20,36}$`).MatchString(first) {
+		t.Errorf("two handles of a store have the ids %q and %q, %v, %v", first, second, err, berr)
+	}
 
 	ended := common(7, 3)
 	ended.Status, ended.Release = journal.StatusCompleted, true

@@ -74,7 +74,8 @@ const (
   name    text        NOT NULL,
   least   integer     NOT NULL,              -- the newest number that a program must have to use the store with ` +
 		`this one
-  applied timestamptz NOT NULL DEFAULT now()
+  applied timestamptz NOT NULL DEFAULT now(),
+  identity uuid       NOT NULL DEFAULT gen_random_uuid() -- that of the first row is the store's
 )`
 	sqlApplied = `SELECT number, least FROM hocket_store ORDER BY number`
 	sqlApply   = `INSERT INTO hocket_store (number, name, least) VALUES ($1, $2, $3)`

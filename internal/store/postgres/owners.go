@@ -239,6 +239,14 @@ func (s *Store) release(ctx context.Context, q sqlText, run string, epoch uint64
 	return nil
 }
 
+// StoreID implements journal.Sharing.
+func (s *Store) StoreID(ctx context.Context) (id string, err error) {
+	if _, err = s.queryRow(ctx, sqlStoreID, nil, []any{&id}); err != nil {
+		return "", fmt.Errorf("read the id of the store: %w", err)
+	}
+	return id, nil
+}
+
 // SetKind implements journal.Sharing.
 func (s *Store) SetKind(ctx context.Context, run string, kind journal.Kind) error {
 	for {

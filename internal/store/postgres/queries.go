@@ -58,6 +58,7 @@ SELECT ` + headColumns + `, h.former = -3 FROM u h JOIN @runs r ON r.id = h.id L
 		` FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
 	// Both rows of the run are locked in the same order as in appends.
+	sqlStoreID = sqlText(`SELECT identity::text FROM @hocket_store ORDER BY number LIMIT 1`)
 	sqlSetKind = sqlText(`WITH held AS (
   SELECT r.id, r.status FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = $1 AND r.kind <> $2 AND (h.owner = ` +
 		`-1 OR h.owner NOT IN ` + living + `) FOR NO KEY UPDATE OF h, r),

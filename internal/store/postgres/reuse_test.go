@@ -12,7 +12,7 @@ import (
 )
 
 // rowsOf returns the rows of each table of a store, except for the times at which its migrations
-// were applied.
+// were applied and the id of the store.
 func rowsOf(t *testing.T, at string) map[string][]string {
 	t.Helper()
 	c := pgtest.Connect(t, at)
@@ -27,7 +27,7 @@ func rowsOf(t *testing.T, at string) map[string][]string {
 	}
 	all := map[string][]string{}
 	for _, name := range names {
-		rows, err := c.Query(t.Context(), `SELECT (to_jsonb(x) - 'applied')::text FROM `+
+		rows, err := c.Query(t.Context(), `SELECT (to_jsonb(x) - 'applied' - 'identity')::text FROM `+
 			pgx.Identifier{name}.Sanitize()+` x ORDER BY 1`)
 		if err != nil {
 			t.Fatal(err)

@@ -224,3 +224,6 @@ func (o *owners) close() error {
 // SetKind implements journal.Sharing. Files are only for the processes of one machine, which own
 // their runs.
 func (s *Store) SetKind(context.Context, string, journal.Kind) error { return journal.ErrNoCommon }
+
+// StoreID implements journal.Sharing.
+func (s *Store) StoreID(context.Context) (string, error) { return "", journal.ErrNoCommon }

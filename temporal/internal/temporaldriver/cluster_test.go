@@ -100,6 +100,16 @@ func postgresCluster(t *testing.T) *cluster {
 	return c
 }
 
+// queue returns the base queue of the documents of the cluster's store.
+func (c *cluster) queue(t *testing.T) string {
+	t.Helper()
+	store, err := c.reader.StoreID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "hocket." + store + "." + c.namespace
+}
+
 func (c *cluster) Runs(*testing.T) *stored.Runs {
 	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe,
 		Program: func(*workflow.Workflow) (driver.Program, error) {

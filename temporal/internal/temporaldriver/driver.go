@@ -23,7 +23,9 @@ type Driver struct {
 	*embedded.Driver
 	cfg     Config
 	commons *held.Commons
-	sweeps  time.Duration
+	// store is the id of the store, which is part of the names of queues.
+	store  string
+	sweeps time.Duration
 	// host is the name of this worker's own queue without the namespace's prefix, and takes the
 	// kinds of calls that it makes.
 	host, takes string
@@ -69,6 +71,9 @@ func New(cfg Config) (*Driver, error) {
 	d.cfg.Common = d.signal
 	if d.Driver, err = embedded.New(d.cfg.Config); err != nil {
 		return nil, err
+	}
+	if d.store, err = cfg.Store.StoreID(context.Background()); err != nil {
+		return nil, errors.Join(err, d.Driver.Close(context.Background()))
 	}
 	d.commons = d.Commons()
 	d.root, d.kill = context.WithCancelCause(context.Background())

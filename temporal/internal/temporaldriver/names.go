@@ -31,13 +31,15 @@ func workflowID(namespace, run string) string {
 	return namespace + "/" + run
 }
 
-// baseQueue returns the queue of the workflows of a namespace: those of documents, or those of a
-// program's Go graphs, whose calls use it too.
-func baseQueue(namespace, program string) string {
+// baseQueue returns the queue of the workflows of a namespace of a store: those of documents, or
+// those of a program's Go graphs, whose calls use it too. Workers of another store take nothing from
+// it, as they would find none of its runs.
+func baseQueue(store, namespace, program string) string {
+	base := "hocket." + store + "." + namespace
 	if program == "" {
-		return "hocket." + namespace
+		return base
 	}
-	return "hocket." + namespace + "." + string(QueueFunc) + "." + program
+	return base + "." + string(QueueFunc) + "." + program
 }
 
 // isProgramQueue reports whether a base queue belongs to a program.

@@ -2,6 +2,7 @@ package temporaldriver_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestPlaces(t *testing.T) {
 	}
 	const odd = "größer/als:drei,'\"%" // valid as the name of a place in the store
 	start("r3", odd)
-	for c.pending(t, "r3") != "hocket."+c.namespace+".tool."+odd {
+	for c.pending(t, "r3") != c.queue(t)+".tool."+odd {
 		time.Sleep(20 * time.Millisecond)
 	}
 	_, third := at(odd)
@@ -165,6 +166,25 @@ func TestForeignWorkflow(t *testing.T) {
 	settles(t, c, p, "r", engine.StatusCompleted)
 }
 
+// TestTwoStores checks that processes of two stores that use one Temporal namespace complete their
+// own runs.
+func TestTwoStores(t *testing.T) {
+	t.Parallel()
+	one, two := memoryCluster(t), memoryCluster(t)
+	two.address, two.temporal, two.namespace = one.address, one.temporal, one.namespace
+	w := &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) { return sim.Reply("done"), nil }}
+	o := drivertest.Options{World: w, Unchecked: true}
+	first, second := one.process(t, o, temporaldriver.Queues()), two.process(t, o, temporaldriver.Queues())
+	for i := range 10 { // in one queue, some would be taken by the other store's workers
+		begin(t, first, fmt.Sprint("first", i), pair())
+		begin(t, second, fmt.Sprint("second", i), pair())
+	}
+	for i := range 10 {
+		settles(t, one, first, fmt.Sprint("first", i), engine.StatusCompleted)
+		settles(t, two, second, fmt.Sprint("second", i), engine.StatusCompleted)
+	}
+}
+
 // TestNewerProtocol checks that a workflow that a newer version of Hocket started is left to newer
 // workers, that Temporal shows its protocol version in the error, and that no call of its run is
 // made.
@@ -176,7 +196,7 @@ func TestNewerProtocol(t *testing.T) {
 	begin(t, p, "other", pair()) // shows that the worker works
 	settles(t, c, p, "other", engine.StatusCompleted)
 	_, err := dial(t, c.address, c.temporal).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
-		ID: temporaldriver.WorkflowID(c.namespace, "r"), TaskQueue: "hocket." + c.namespace,
+		ID: temporaldriver.WorkflowID(c.namespace, "r"), TaskQueue: c.queue(t),
 	}, temporaldriver.WorkflowName, temporaldriver.Input{Run: "r", Protocol: 7})
 	if err != nil {
 		t.Fatal(err)

@@ -144,8 +144,9 @@ func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []engine.Event))
 // contain what Hocket's lists show of the run.
 func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{
-		ID: workflowID(d.cfg.Namespace, head.Run), TaskQueue: baseQueue(d.cfg.Namespace, head.Meta[driver.MetaProgram]),
-		Memo: map[string]any{"workflow": short(head.Workflow)},
+		ID:        workflowID(d.cfg.Namespace, head.Run),
+		TaskQueue: baseQueue(d.store, d.cfg.Namespace, head.Meta[driver.MetaProgram]),
+		Memo:      map[string]any{"workflow": short(head.Workflow)},
 	}
 	if d.cfg.Attributes && !d.noAttributes.Load() {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflowAttribute.ValueSet(short(head.Workflow)),

@@ -55,7 +55,7 @@ const stickyTime = time.Second
 func (d *Driver) makeWorkers() []worker.Worker {
 	var list []worker.Worker
 	if len(d.cfg.Queues) > 0 {
-		base := baseQueue(d.cfg.Namespace, "")
+		base := baseQueue(d.store, d.cfg.Namespace, "")
 		list = append(list, d.worker(base, true))
 		for _, q := range d.cfg.Queues {
 			list = append(list, d.worker(base+"."+string(q), false))
@@ -66,7 +66,7 @@ func (d *Driver) makeWorkers() []worker.Worker {
 		list = append(list, d.worker(base+"."+d.host, false))
 	}
 	if d.cfg.Functions != "" {
-		base := baseQueue(d.cfg.Namespace, d.cfg.Functions)
+		base := baseQueue(d.store, d.cfg.Namespace, d.cfg.Functions)
 		list = append(list, d.worker(base, true), d.worker(base+"."+d.host, false))
 	}
 	return list
