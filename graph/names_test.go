@@ -166,8 +166,8 @@ const graphNames = `
 	BACKGROUND_COMPACTION_THRESHOLD BUFFER_EXHAUSTION_THRESHOLD DEFAULT_RETRY_CONFIG DEFAULT_GRAPH_CONFIG ` +
 	`AGENT_NODE_RETRY_CONFIG
 	SchemaValidationError NodeExecutionError ErrorFeedback
-	zodError errorHandlerId nodes edges startNode endNodes config condition backoffMs backoffMultiplier fallbackState ` +
-	`nodeId getAll spawn spawnParallel
+	zodError errorHandlerId nodes edges startNode endNodes config condition backoffMs backoffMultiplier ` +
+	`fallbackState nodeId getAll spawn spawnParallel
 	executionId initialState resumeFrom abortSignal maxSteps workflowName telemetry onProgress autoCheckpoint ` +
 	`clientProvider workflowResolver
 	subagentBridge subagentRegistry stateUpdate goto signals emit getNodeOutput onError isRecoveryNode inputSchema ` +

@@ -83,7 +83,8 @@ const loneHint = "keep only the reference between {{ and }}"
 // src follows `{{` and blanks.
 func embedded(src string) int {
 	text, _, closed := strings.Cut(src, "}}")
-	if !closed || strings.Contains(text, "{") || !strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
+	if !closed || strings.Contains(text, "{") ||
+		!strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
 		return 0
 	}
 	return len(strings.TrimRight(text, " \t\r\n"))
