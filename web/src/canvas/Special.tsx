@@ -31,7 +31,8 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
       {list.map((item, i) => {
         const x = isRecord(item) ? item : {}
         const name = `condition ${i + 1}`
-        const key = 'if' in x ? 'if' : 'value'
+        // an expression excludes a value; one that is there nevertheless is shown, not hidden
+        const keys = 'if' in x ? ('value' in x ? ['if', 'value'] : ['if']) : ['value']
         return (
           <div key={i} className={styles.condition}>
             <select
@@ -39,7 +40,7 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
               aria-label={`Operator of ${name}`}
               className={control.select}
               disabled={readOnly}
-              value={key === 'if' ? 'if' : String(x.operator || 'equal')}
+              value={'if' in x ? 'if' : String(x.operator || 'equal')}
               onChange={e => choose(i, x, e.target.value)}
             >
               {Object.entries(operators).map(([operator, word]) => (
@@ -49,20 +50,23 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
               ))}
               <option value="if">expression</option>
             </select>
-            <input
-              data-key={key}
-              aria-label={key === 'if' ? `Expression of ${name}` : `Value of ${name}`}
-              className={control.input}
-              disabled={readOnly}
-              value={
-                typeof x[key] === 'number'
-                  ? textAt(c, [...dataOf(c, node), 'conditions', i, key])
-                  : x[key] === undefined || x[key] === null
-                    ? ''
-                    : String(x[key])
-              }
-              onChange={e => set(i, key, e.target.value)}
-            />
+            {keys.map(key => (
+              <input
+                key={key}
+                data-key={key}
+                aria-label={key === 'if' ? `Expression of ${name}` : `Value of ${name}`}
+                className={control.input}
+                disabled={readOnly}
+                value={
+                  typeof x[key] === 'number'
+                    ? textAt(c, [...dataOf(c, node), 'conditions', i, key])
+                    : x[key] === undefined || x[key] === null
+                      ? ''
+                      : String(x[key])
+                }
+                onChange={e => set(i, key, e.target.value)}
+              />
+            ))}
             {!readOnly && (
               <span className={styles.buttons}>
                 <IconButton
