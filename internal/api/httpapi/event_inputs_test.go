@@ -70,7 +70,7 @@ func TestInputsOfEvents(t *testing.T) {
 		}
 		checkLong(t, w, w.do("GET", at, nil).is(200).body, len(want), want, "steps", "last", "input")
 		checkLong(t, w, w.do("GET", at+"/steps/3", nil).is(200).body, len(want), want, "input")
-		checkLong(t, w, w.do("GET", at+"/trail", nil).is(200).body, len(want), want, "items", "last", "input")
+		checkLong(t, w, w.do("GET", at+"/trail", nil).is(200).body, len(want), want, "items", "last", "prompt")
 		var logs struct{ Items []json.RawMessage }
 		w.do("GET", at+"/logs", nil).is(200).decode(&logs)
 		seen := 0

@@ -289,8 +289,12 @@ func TestViewPages(t *testing.T) {
 			if i == 0 || c.path == "/logs" || c.path == "" {
 				continue
 			}
-			if text, want := paged[i].(map[string]any)["output"],
-				longText(fmt.Sprintf("a%d", i-len(paged)+agents), 30<<10); text != want {
+			text, want := paged[i].(map[string]any)["output"], longText(fmt.Sprintf("a%d", i-len(paged)+agents), 30<<10)
+			// an entry of the trail has the previous output as well, and its last outputs are references
+			if _, isReference := text.(map[string]any); isReference && c.path == "/trail" && i%25 >= 20 {
+				continue
+			}
+			if text != want {
 				t.Errorf("%s: entry %d gave %.100v", c.path, i, text)
 			}
 		}
