@@ -46,7 +46,7 @@ type Applied struct {
 
 // Apply stores documents in the catalog, and publishes them. All are checked first: if any has an
 // error, nothing is stored, and the list contains the reason (S1-22). The agents that a document
-// names must be defined in it, in AgentsFile or in the catalog.
+// names must be defined in it, by the program, in AgentsFile or in the catalog.
 //
 // The error is for failures that no document causes: a *ChangedError if the workflow does not match
 // Expect.
@@ -71,7 +71,7 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 	var puts []catalog.Put
 	now, taken := time.Now(), map[string]string{}
 	for _, d := range q.Documents {
-		p, list, err := q.put(ctx, d, extra)
+		p, list, err := q.put(ctx, d, withoutIDs(extra, q.Agents))
 		if err != nil {
 			return done, nil, err
 		}

@@ -306,11 +306,14 @@ func TestStoredDocument_ProgramAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	apply(t, s, service.ApplyRequest{
+	_, problems := apply(t, s, service.ApplyRequest{
 		ID: "inner", LoadOptions: service.LoadOptions{Agents: []workflow.Agent{{ID: "Poet"}}},
 		Documents: []service.Document{{File: "inner.yaml",
 			Data: []byte("agents: {Other: {model: openai/x}}\nworkflow: [{type: agent, name: Poet}]\n")}},
 	})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
 	startText(t, s, "r", outerDoc, `
 replies:
   - {agent: Boss, toolCalls: [{name: ask_poets, arguments: {input: on rain}}]}

@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // TestScheduleAfterInterruptedRun checks that an interrupted manual run, which waits for a person
@@ -113,8 +114,12 @@ func TestSchedule_ConflictingRows(t *testing.T) {
 			`{"agentId": "a"}}], "edges": [], "maxRounds": 1}`,
 		"lobby.json": lobby,
 	} {
-		if _, problems := applyText(t, s, name, doc, false); problems.HasErrors() {
-			t.Fatal(problems)
+		_, problems, err := s.Apply(t.Context(), service.ApplyRequest{
+			LoadOptions: service.LoadOptions{Agents: []workflow.Agent{{ID: "desk"}}},
+			Documents:   []service.Document{{File: name, Data: []byte(doc)}},
+		})
+		if err != nil || problems.HasErrors() {
+			t.Fatal(err, problems)
 		}
 	}
 	other, err := sql.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(10000)")
