@@ -150,7 +150,7 @@ f.yaml:2:12: error: ref is empty (missing-key)
 f.yaml:2:34: error: ref is empty (missing-key)`},
 		{"twice", "toolsets:\n  - {type: think, name: a, name: b}\n  - {type: todo, name: a}\n",
 			[]tool.Spec{{Type: "think", Name: "a"}, {Type: "todo", Name: "a"}}, `
-f.yaml:2:28: error: duplicate key "name", first at 2:19 (duplicate-key)
+f.yaml:2:28: error: duplicate key "name" (duplicate-key)
 f.yaml:3:5: error: duplicate toolset "a" (duplicate-name)`},
 		{"no list", "a: 1", nil, `
 f.yaml:1:1: error: a tools file needs a list ` + "`toolsets`" + ` (missing-key)
