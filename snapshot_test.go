@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -585,5 +586,58 @@ func TestNodeContext_ValidAfterReturn(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("context %d sees %v, want %v", i, got, want)
 		}
+	}
+}
+
+// TestEngine_StepContext checks that the step context of a run is the same object as everywhere,
+// while the run is in progress and after it has ended (S4-34).
+func TestEngine_StepContext(t *testing.T) {
+	t.Parallel()
+	reached, release := make(chan struct{}), make(chan struct{})
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(
+		func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+			if r.Agent == "critic" {
+				close(reached)
+				<-release
+			}
+			return hocket.ModelReply{Text: r.Agent + " said"}, nil
+		})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	w, err := e.Parse("two.yaml", []byte(`
+agents:
+  writer: {model: own/m, instruction: Write.}
+  critic: {model: own/m, instruction: Criticize.}
+workflow:
+  - {type: parallel, id: both, steps: [{type: agent, id: one, name: writer}]}
+  - {type: agent, name: critic}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Start(t.Context(), w, hocket.StartOptions{Input: "go", ID: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	const both = `{"both":{"steps":{"one":{"output":"writer said","agent":"writer"}},"order":["one"]}`
+	during, err := e.StepContext(t.Context(), "r")
+	if err != nil || string(during.Snapshot()) != both+"}" {
+		t.Errorf("in progress: %s, %v", during.Snapshot(), err)
+	}
+	close(release)
+	if _, err := e.Wait(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := e.StepContext(t.Context(), "r")
+	if err != nil || string(after.Snapshot()) != both+`,"critic":{"output":"critic said","agent":"critic"}}` {
+		t.Errorf("at the end: %s, %v", after.Snapshot(), err)
+	}
+	if string(during.Snapshot()) != both+"}" {
+		t.Errorf("a snapshot changed: %s", during.Snapshot())
+	}
+	if c, err := e.StepContext(t.Context(), "none"); c != nil || !errors.Is(err, hocket.ErrNotFound) {
+		t.Errorf("unknown run: %v, %v", c, err)
 	}
 }

@@ -46,7 +46,7 @@ func (m *machine) expireStep(id int) {
 		m.emit(0, "", &RunResumed{Reason: "timeout"})
 	}
 	if m.graph.Step(id).Block != nil {
-		m.cancelBranches(id, "the timeout of "+m.graph.StepNode(id).ID+" is over")
+		m.cancelBranches(id, "the timeout of "+m.graph.StepNode(id).ID+" has passed")
 	}
 	limit := time.Duration(m.graph.StepNode(id).Timeout)
 	m.failStep(id,
