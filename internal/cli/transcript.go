@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -18,7 +19,8 @@ import (
 // transcript writes what the agents of a run say to Out: a line for each agent, followed by its
 // text as it arrives (S4-31). The texts of agents that run at the same time follow each other: the
 // one that began first is written as it arrives, the others when it has ended. Everything else is
-// shown by the progress inside; on a terminal its lines wait until no text is being written.
+// shown by the progress inside; on a terminal its lines wait for the end of the text that is being
+// written.
 type transcript struct {
 	progress
 	app *app
@@ -30,8 +32,9 @@ type transcript struct {
 	step    int            // whose header was written last
 	agent   string         // and which agent it named
 	open    bool           // a line of text has not been ended
-	last    string         // the last text that was written whole
-	later   []engine.Event // to be shown when no text is being written
+	last    string         // the text that was written last; "" if it was cut off
+	later   []engine.Event // to be shown at the end of the text that is being written
+	ended   bool           // nothing is shown any more but the result
 	err     error          // the first write error; nothing is written after it
 }
 
@@ -43,6 +46,7 @@ type reply struct {
 	text    []byte
 	written int
 	done    bool
+	cut     bool // the run ended before it did
 }
 
 func newTranscript(a *app) *transcript {
@@ -61,6 +65,10 @@ func (t *transcript) name(w *workflow.Workflow) {
 func (t *transcript) event(e engine.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended {
+		return
+	}
+	t.later = append(t.later, e)
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
 		if t.drop(d.Call); d.Compaction == nil {
@@ -82,7 +90,6 @@ func (t *transcript) event(e engine.Event) {
 		}
 	}
 	t.write()
-	t.later = append(t.later, e)
 	if writing := len(t.replies) > 0 && t.replies[0].written > 0; !writing || !t.app.OutTerminal {
 		t.release()
 	}
@@ -99,11 +106,20 @@ func (t *transcript) delta(d driver.Delta) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.calls[d.Call]
-	if r == nil || d.Text == "" || d.Attempt != r.attempt || d.Offset != len(r.text) { // the reply has the rest
+	if t.ended || r == nil || d.Text == "" || d.Attempt != r.attempt || d.Offset != len(r.text) { // the reply has the rest
 		return
 	}
 	t.add(r, []byte(d.Text))
 	t.write()
+}
+
+func (t *transcript) say(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.app.OutTerminal && !t.ended {
+		t.endLine()
+	}
+	t.progress.say(text)
 }
 
 // add appends to the text of a reply.
@@ -139,10 +155,10 @@ func (t *transcript) drop(call string) {
 // remove takes a reply out of the list; what was written of it stays.
 func (t *transcript) remove(r *reply) {
 	if i := slices.Index(t.replies, r); i >= 0 {
-		if i == 0 && r.written > 0 {
-			t.endLine()
-		}
 		t.replies = slices.Delete(t.replies, i, i+1)
+		if r.written > 0 {
+			t.endText("")
+		}
 	}
 }
 
@@ -158,17 +174,45 @@ func (t *transcript) write() {
 			t.step, t.agent = r.step, r.agent
 			t.print(header)
 		}
-		piece := string(r.text[r.written:])
-		if r.written = len(r.text); t.app.OutTerminal {
+		end := len(r.text)
+		if !r.done {
+			end -= partialRune(r.text[r.written:])
+		}
+		piece := string(r.text[r.written:end])
+		if r.written = end; t.app.OutTerminal {
 			piece = printable(piece)
 		}
 		t.print(piece)
 		if !r.done {
 			return
 		}
-		t.last, t.replies = string(r.text), t.replies[1:]
-		t.endLine()
+		t.replies = t.replies[1:]
+		if r.cut {
+			t.endText("")
+		} else {
+			t.endText(string(r.text))
+		}
 	}
+}
+
+// partialRune returns the length of the incomplete UTF-8 encoding at the end of b.
+func partialRune(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// endText ends the text that is being written; whole is "" if it was cut off.
+func (t *transcript) endText(whole string) {
+	t.last = whole
+	t.endLine()
+	t.release()
 }
 
 func (t *transcript) print(piece string) {
@@ -198,15 +242,20 @@ func (t *transcript) release() {
 func (t *transcript) done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, r := range t.replies {
+		r.cut, r.done = !r.done, true
+	}
 	t.write()
-	t.endLine()
 	t.release()
+	t.ended = true
 	t.progress.done()
 }
 
 // result writes the final output of a completed run, unless it is the text that was written last.
 // It returns the first write error.
 func (t *transcript) result(o project.Run) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	said, isJSON := engine.JSONOf(t.last)
 	shown := outputText(o.Output)
 	if o.Status != engine.StatusCompleted || shown == t.last || isJSON && bytes.Equal(said, o.Output) {

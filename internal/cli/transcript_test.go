@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -49,7 +51,15 @@ func TestTranscript(t *testing.T) {
 			called(1, "a", 1), replied("a", "two")}, `"two"`, "--- Agent: a ---\none\ntwo\n"},
 		"another text in the end": {[]any{called(1, "a", 1), delta("a", 1, 0, "on"), replied("a", "two")}, `"two"`,
 			"--- Agent: a ---\non\ntwo\n"},
-		"cut off":       {[]any{called(1, "a", 1), delta("a", 1, 0, "on")}, "", "--- Agent: a ---\non\n"},
+		"cut off": {[]any{called(1, "a", 1), delta("a", 1, 0, "on")}, "", "--- Agent: a ---\non\n"},
+		"cut off before another one": {[]any{called(1, "a", 1), delta("a", 1, 0, "on"), called(2, "b", 1),
+			replied("b", "whole")}, "", "--- Agent: a ---\non\n\n--- Agent: b ---\nwhole\n"},
+		"a text that failed comes last": {[]any{called(1, "a", 1), replied("a", "same"), called(2, "b", 1),
+			delta("b", 1, 0, "part"), failed("b")}, `"same"`,
+			"--- Agent: a ---\nsame\n\n--- Agent: b ---\npart\n\nsame\n"},
+		"half a letter": {[]any{called(1, "a", 1), delta("a", 1, 0, "caf\xc3"), "--- Agent: a ---\ncaf",
+			delta("a", 1, 4, "\xa9"), "--- Agent: a ---\ncafé", replied("a", "café")}, `"café"`,
+			"--- Agent: a ---\ncafé\n"},
 		"no agent speaks": {nil, `"out"`, "out\n"},
 		"a value, as said": {[]any{called(1, "a", 1), replied("a", "{\"n\": 1}")}, `{"n":1}`,
 			"--- Agent: a ---\n{\"n\": 1}\n"},
@@ -80,5 +90,40 @@ func TestTranscript(t *testing.T) {
 				t.Errorf("%v\ngot  %q\nwant %q", err, &out, tc.want)
 			}
 		})
+	}
+}
+
+// TestTranscript_Terminal checks that on a terminal the lines of progress are shown at the end of
+// each text, warnings on a line of their own, and that nothing is shown after the end.
+func TestTranscript_Terminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer // both streams, as on a terminal
+	tr := newTranscript(&app{Streams: Streams{Out: &out, Err: &out, OutTerminal: true,
+		Env: func(string) string { return "" }}})
+	started := func(step int) engine.Event {
+		return engine.Event{Step: step, Node: fmt.Sprint("n", step), Data: &engine.StepStarted{}}
+	}
+	tr.event(started(1))
+	tr.event(started(2))
+	for _, call := range []string{"a", "b"} {
+		tr.event(engine.Event{Step: int(call[0] - 'a' + 1), Data: &engine.ModelCalled{Call: call, Agent: call}})
+	}
+	tr.delta(driver.Delta{Call: "a", Text: "a1"})
+	tr.delta(driver.Delta{Call: "b", Text: "b1"})
+	tr.say("a warning\n")
+	tr.event(engine.Event{Step: 2, Node: "n2", Data: &engine.StepFailed{Error: engine.Failure{Message: "broken"}}})
+	if got := out.String(); strings.Contains(got, "broken") || !strings.HasSuffix(got, "a1\na warning\n") {
+		t.Errorf("while a text is written: %q", got)
+	}
+	tr.event(engine.Event{Data: &engine.ModelReplied{Call: "a", Message: chat.Message{Text: chat.NewText("a1 a2")}}})
+	if got := out.String(); !strings.Contains(got, "broken") || !strings.HasSuffix(got, "--- Agent: b ---\nb1") {
+		t.Errorf("at the end of a text: %q", got)
+	}
+	tr.done()
+	before := out.String()
+	tr.delta(driver.Delta{Call: "b", Offset: 2, Text: "b2"})
+	tr.event(started(3))
+	if got := out.String(); got != before {
+		t.Errorf("after the end: %q", got[len(before):])
 	}
 }
