@@ -126,7 +126,7 @@ func (c *linter) lintCycles() {
 		}
 		c.warnf(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps ends it",
 			text).Hint =
-			fmt.Sprintf("maxSteps is %d by default", DefaultMaxSteps)
+			fmt.Sprintf("maxSteps is %d by default", c.w.StepLimit())
 	}
 }
 

@@ -3,6 +3,7 @@ package workflow
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,8 +146,9 @@ const (
 // may set others.
 type Limits struct {
 	// MaxSteps is the maximum number of executions of document nodes; the default is
-	// DefaultMaxSteps, plus DefaultItemSteps for each item that a map begins. Nil means the
-	// default; an explicit 0 allows none.
+	// DefaultMaxSteps, or what one loop over all nodes needs (Workflow.StepLimit), plus
+	// DefaultItemSteps for each item that a map begins. Nil means the default; an explicit 0 allows
+	// none.
 	MaxSteps *int `json:"maxSteps,omitempty"`
 	// MaxRounds ends the run as completed after that many full cycles; 0 means that it does not.
 	MaxRounds int `json:"maxRounds,omitempty"`
@@ -194,7 +196,24 @@ const (
 	MaxModelRetries = 100
 )
 
-// Steps returns MaxSteps or its default, without the additional steps for items of maps.
+// StepLimit returns the maximum number of steps of a run of w with its own limits, without the
+// additional steps for items of maps.
+func (w *Workflow) StepLimit() int {
+	if w.Limits.MaxSteps == nil && slices.ContainsFunc(w.Edges, func(e Edge) bool { return e.Loop }) {
+		return w.Limits.LoopSteps(len(w.Nodes))
+	}
+	return w.Limits.Steps()
+}
+
+// LoopSteps returns the default of MaxSteps for a graph of that many nodes that has a counted loop:
+// it leaves room for one loop over all nodes, which ends by a limit of its own (S4-9).
+func (l Limits) LoopSteps(nodes int) int {
+	passes := min(l.LoopIterations(), math.MaxInt32/max(nodes, 1)-1) + 1 // the last one fails
+	return max(DefaultMaxSteps, passes*nodes)
+}
+
+// Steps returns MaxSteps or its default for a graph without counted loops, without the additional
+// steps for items of maps.
 func (l Limits) Steps() int {
 	if l.MaxSteps == nil {
 		return DefaultMaxSteps

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -150,16 +149,14 @@ func (r *Run) StartAgain(d *StepStarted, at time.Time) (again *StepStarted, err 
 	return again, nil
 }
 
-// maxSteps returns the maximum number of steps of the run. The default is raised where a loop needs
-// more, which ends by a limit of its own (S4-9).
+// maxSteps returns the maximum number of steps of the run.
 func (m *machine) maxSteps() int {
 	if m.state.Limits.MaxSteps != nil {
 		return *m.state.Limits.MaxSteps
 	}
 	most := workflow.DefaultMaxSteps
 	if root := m.state.plan.root; root.Loops {
-		passes := min(m.state.Limits.LoopIterations(), math.MaxInt32/len(root.Nodes)-1) + 1 // the last one fails
-		most = max(most, passes*len(root.Nodes))
+		most = m.state.Limits.LoopSteps(len(root.Nodes))
 	}
 	return most + workflow.DefaultItemSteps*int(m.graph.Started)
 }

@@ -16,13 +16,14 @@ func Raises(l workflow.Limits, w *workflow.Workflow, branch string) bool {
 // RaisesOwn is Raises for the graph of a run.
 func RaisesOwn(l workflow.Limits, g *workflow.Workflow) bool {
 	if len(g.Branches) > 0 {
-		return slices.ContainsFunc(g.Branches, func(b *workflow.Workflow) bool { return isMore(l, b.Limits) })
+		return slices.ContainsFunc(g.Branches, func(b *workflow.Workflow) bool { return isMore(l, b) })
 	}
-	return isMore(l, g.Limits)
+	return isMore(l, g)
 }
 
-func isMore(l, own workflow.Limits) bool {
-	return l.MaxSteps != nil && *l.MaxSteps > own.Steps() || own.MaxTokens > 0 && l.MaxTokens > own.MaxTokens ||
+func isMore(l workflow.Limits, w *workflow.Workflow) bool {
+	own := w.Limits
+	return l.MaxSteps != nil && *l.MaxSteps > w.StepLimit() || own.MaxTokens > 0 && l.MaxTokens > own.MaxTokens ||
 		own.MaxCostUSD > 0 && l.MaxCostUSD > own.MaxCostUSD || own.MaxCalls > 0 && l.MaxCalls > own.MaxCalls ||
 		own.MaxConcurrency > 0 && l.MaxConcurrency > own.MaxConcurrency || own.Timeout > 0 && l.Timeout > own.Timeout ||
 		l.MaxLoopIterations > own.LoopIterations()
