@@ -54,10 +54,13 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 			literal = i
 			continue
 		}
-		closing, next := strings.Index(src[end:], "}}"), strings.Index(src[end:], "{{")
-		unclosed := closing < 0 || (next >= 0 && next < closing)
+		rest := src[end:]
+		if next := strings.Index(rest, "{{"); next >= 0 {
+			rest = rest[:next]
+		}
+		closing := strings.Index(rest, "}}")
 		switch {
-		case unclosed:
+		case closing < 0:
 			problems = append(problems, ErrorAt(open, l.pos-open, CodeUnclosed, "write }} after the reference",
 				"{{ is never closed"))
 			i = max(l.pos, open+2)
@@ -79,12 +82,15 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 
 const loneHint = "keep only the reference between {{ and }}"
 
-// embedded returns the length of the text before the next `}}` if a reference is part of it, or 0.
-// src follows `{{` and blanks.
+// embedded returns the length of the text before the next `}}` if a reference is part of it and no
+// brace, or 0. src follows `{{` and blanks.
 func embedded(src string) int {
-	text, _, closed := strings.Cut(src, "}}")
-	if !closed || strings.Contains(text, "{") ||
-		!strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
+	end := strings.IndexAny(src, "{}")
+	if end < 0 || !strings.HasPrefix(src[end:], "}}") {
+		return 0
+	}
+	text := src[:end]
+	if !strings.Contains(text, "$steps.") && !strings.Contains(text, "$"+VarInput) {
 		return 0
 	}
 	return len(strings.TrimRight(text, " \t\r\n"))
@@ -100,24 +106,34 @@ func ParseTokens(src string) *Template {
 func (t *Template) WithTokens() *Template {
 	out := &Template{src: t.src}
 	for _, p := range t.parts {
-		for {
-			at, token := len(p.text), ""
-			for name := range tokens {
-				one := "{{" + name + "}}"
-				if i := strings.Index(p.text, one); i >= 0 && i < at { // tokens do not overlap
-					at, token = i, one
-				}
-			}
-			if token == "" {
+		for at := 0; ; {
+			open := strings.Index(p.text[at:], "{{")
+			if open < 0 {
 				break
 			}
-			name := strings.Trim(token, "{}")
+			at += open
+			name := tokenAt(p.text[at+2:])
+			if name == "" {
+				at++
+				continue
+			}
 			out.parts = append(out.parts, part{text: p.text[:at], ref: &Ref{Var: tokens[name], Text: name}})
-			p.text = p.text[at+len(token):]
+			p.text, at = p.text[at+len("{{"+name+"}}"):], 0
 		}
 		out.parts = append(out.parts, p)
 	}
 	return out
+}
+
+// tokenAt returns the name of the token whose text after the first two braces src begins with, or
+// "".
+func tokenAt(src string) string {
+	for name := range tokens {
+		if strings.HasPrefix(src, name+"}}") {
+			return name
+		}
+	}
+	return ""
 }
 
 // Source returns the text that was parsed.

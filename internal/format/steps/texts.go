@@ -97,6 +97,9 @@ func (x *textReader) prompt(p *workflow.Prompt) {
 // tokens reports the tokens in a text that are not replaced in it (S4-15).
 func (r *reader) tokens(at place, text string, isPrompt bool) {
 	for _, t := range nodes.UnknownTokens(text, isPrompt) {
+		if r.diags.errors > maxProblems {
+			return // they would not be shown, and finding the place of each is work
+		}
 		r.diags.Errorf(at.span(t.Offset, len(t.Text)), at.path, codeUnknownToken, "%sunknown token %s", at.title,
 			t.Text).Hint = t.Hint
 	}

@@ -52,6 +52,11 @@ var growing = map[string]func(n int) string{
 			`{"id":"w","type":"agent","data":{"agentName":"W","userPrompt":"` +
 			strings.Repeat("{{ $input.unknown }}", n) + `"}}],"connections":[{"source":"s","target":"w"}]}`
 	},
+	"canvas nodes that join one connection": func(n int) string {
+		return `{"nodes":[{"id":"n0","type":"start"},` +
+			each(n, `{"id":"m%[1]d","type":"agent","data":{"agentName":"A","join":"all"}}`) + `],"connections":[` +
+			`{"source":"n0","target":"m0"},` + each(n, `{"source":"m0","target":"m%d"}`) + `]}`
+	},
 	"members that an output lacks": func(n int) string {
 		return `{"agents":{"a":{"structured_output":{"name":"x","schema":{"type":"object",` +
 			`"additionalProperties":false,"properties":{` + each(n, `"p%d":{"type":"string"}`) +
