@@ -229,3 +229,19 @@ func TestAsk_Twice(t *testing.T) {
 		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})), state{}).want("q",
 		"the signal human_input_required was raised twice; a node can ask one question")
 }
+
+// TestAsk_UnknownTarget checks that a node that asks and goes to a node that does not exist fails
+// without asking.
+func TestAsk_UnknownTarget(t *testing.T) {
+	t.Parallel()
+	w := run(t, graph.New[state]("t").Start(graph.NewNode("q", graph.TypeTool,
+		func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			c.State.N++
+			return graph.Result[state]{Update: &c.State, Goto: []string{"ghost"},
+				Signals: []graph.Signal{{Type: graph.SignalHumanInputRequired, Message: "?"}}}, nil
+		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})), state{})
+	w.want("q", `Node "ghost" not found in graph`)
+	if n := w.state().N; n != 0 {
+		t.Errorf("the state was changed %d times", n)
+	}
+}

@@ -166,13 +166,17 @@ func (m *machine) newWait(id int) string {
 }
 
 // askPerson asks the question of a function (S2-52): the message of its signal, or else the
-// question in its data, with the options in its data. update is as for mergeConcurrent.
+// question in its data, with the options in its data. update is as for mergeConcurrent. The step
+// fails at once if it could not continue after the answer.
 func (m *machine) askPerson(id int, question *SignalRaised, update map[string]Value) {
-	done := &StepCompleted{Given: true, Update: update}
-	m.graph.ShortenUpdate(id, done)
+	if _, failure := m.targets(id, &StepCompleted{Given: true}); failure != nil {
+		m.failForGood(id, *failure)
+		return
+	}
+	changes, edits := m.graph.Scope(m.graph.Step(id).Scope).State.Shorten(update)
 	d := &WaitOpened{Wait: m.newWait(id), Kind: workflow.WaitQuestion, Options: optionsIn(question.Data["options"]),
 		Prompt: cmp.Or(question.Message, expr.Text(question.Data["question"]), m.graph.StepNode(id).Title()),
-		Remind: m.state.remindAt(m.now, 0), Update: done.Update, Edits: done.Edits}
+		Remind: m.state.remindAt(m.now, 0), Update: changes, Edits: edits}
 	raised := *question
 	raised.Message, raised.Data = d.Prompt, m.dataOf(id, d, question.Data)
 	m.emitStep(id, &raised)

@@ -44,7 +44,9 @@ func applyWaitOpened(s *state, ev *Event, d *WaitOpened) {
 		s.graph.Step(ev.Step).Await(d.Wait)
 		if s.graph.StepNode(ev.Step).Kind == workflow.KindFunc {
 			s.graph.Change(ev.Step, &StepCompleted{Given: true, Update: d.Update, Edits: d.Edits})
-			s.Updated = ev.At
+			if s.plan.root.Workflow.Rules.KeepErrors {
+				s.Updated = ev.At
+			}
 		}
 	} else if s.Loop.Call(d.Call) != nil {
 		s.Loop.Ask(s, d.Call)

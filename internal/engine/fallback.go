@@ -36,7 +36,7 @@ func (m *machine) modelFailed(key string, c *loop.Call, f Failure) {
 
 // askAgain schedules another call to the same model after a delay, and reports whether it does.
 func (m *machine) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if c.Retries >= a.ModelRetries() || !event.CodeIs(f.Code, event.Transient) || f.RetryAfter() > maxAskedDelay {
+	if c.Retries >= a.ModelRetries() || !event.CodeIs(f.Code, event.SameModel) || f.RetryAfter() > maxAskedDelay {
 		return false
 	}
 	wait := max(min(retryDelay<<min(c.Retries, 8), maxRetryDelay), f.RetryAfter())
@@ -48,7 +48,7 @@ func (m *machine) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failur
 
 // fallBack calls the next model of the agent, and reports whether there is one for such a failure.
 func (m *machine) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
-	if !event.CodeIs(f.Code, event.Transient|event.OfModel) {
+	if !event.CodeIs(f.Code, event.SameModel|event.OtherModel) {
 		return false
 	}
 	next, ok := c.Next(a)

@@ -207,7 +207,7 @@ func (m *machine) returned(key string, c *loop.Call, d *FuncResult) {
 }
 
 // raise records the signals of a function, except the first with which it asks a person, which it
-// returns. In a run that is ending, that one is recorded like the others.
+// returns. In a run that failed or was cancelled, that one is recorded like the others.
 func (m *machine) raise(step int, signals []SignalRaised) (question *SignalRaised) {
 	for i := range signals {
 		d := &signals[i]

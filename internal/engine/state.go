@@ -84,9 +84,9 @@ func (s *state) setLimits(l *workflow.Limits) {
 
 // machine holds the state of a run and makes its decisions. It changes the state only by events,
 // through emit. Each file has the methods of one topic: what starts (start.go), what follows from
-// the end of a step (steps.go), from results (calls.go) and from answers (answers.go), agent loops
-// (agents.go), blocks (blocks.go), budgets (budgets.go), commands (commands.go), and how the run
-// pauses and ends (lifecycle.go).
+// the end of a step (steps.go), from results (results.go) and from answers (answers.go), which calls
+// are repeated (calls.go), agent loops (agents.go), blocks (blocks.go), budgets (budgets.go),
+// commands (commands.go), and how the run pauses and ends (lifecycle.go).
 type machine struct {
 	state state
 	graph *runGraph // points to state.graph

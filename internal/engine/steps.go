@@ -16,20 +16,18 @@ func (m *machine) completeStep(id int, d *StepCompleted, ports ...string) {
 	if d != m.state.plan.completed {
 		d.Ports = ports
 	}
-	f, n, gotos := m.graph.FlowOf(id), m.graph.StepNode(id), m.graph.Step(id).GotoOf(d)
+	f, n := m.graph.FlowOf(id), m.graph.StepNode(id)
 	m.graph.ShortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {
 		n = &f.Nodes[n.JoinIndex]
 	}
+	gotos, failure := m.targets(id, d)
+	if failure != nil {
+		m.failForGood(id, *failure)
+		return
+	}
 	if len(gotos) > 0 {
 		d.Ports, ports = nil, nil
-		gotos = m.known(f, d, gotos)
-	}
-	for _, to := range gotos {
-		if failure := unreachable(f, m.graph.StepNode(id), to); failure != nil {
-			m.failForGood(id, *failure)
-			return
-		}
 	}
 	edges, failure := m.passable(id, n, ports, d)
 	if failure != nil {
@@ -51,6 +49,22 @@ func (m *machine) completeStep(id int, d *StepCompleted, ports ...string) {
 			return
 		}
 	}
+}
+
+// targets returns the nodes that a step goes to with done; nil if its edges decide. It returns a
+// failure if the step cannot go to one of them.
+func (m *machine) targets(id int, done *StepCompleted) ([]string, *Failure) {
+	f, gotos := m.graph.FlowOf(id), m.graph.Step(id).GotoOf(done)
+	if len(gotos) == 0 {
+		return nil, nil
+	}
+	gotos = m.known(f, done, gotos)
+	for _, to := range gotos {
+		if failure := unreachable(f, m.graph.StepNode(id), to); failure != nil {
+			return nil, failure
+		}
+	}
+	return gotos, nil
 }
 
 // known returns those of the nodes named gotos that the graph has, and records the others in d. If

@@ -17,11 +17,11 @@ const (
 	EndsSpending
 	// Free: a model call that failed and reported no usage was rejected before it cost anything.
 	Free
-	// Transient: the failure of a model call may be temporary. The same model is called again, and
+	// SameModel: the failure of a model call may be temporary. The same model is called again, and
 	// then the agent's next one.
-	Transient
-	// OfModel: another model may not have the failure. The agent's next one is called immediately.
-	OfModel
+	SameModel
+	// OtherModel: another model may not have the failure. The agent's next one is called immediately.
+	OtherModel
 	// Persistent: the failure persists until a person acts. It is not retried unless the step's
 	// policy names its code.
 	Persistent
@@ -41,17 +41,17 @@ var classes = map[string]Class{
 	CodeMaxTurns:          OfLimit,
 	CodeMaxItems:          OfLimit,
 	CodeUncounted:         Refused,
-	CodeTimeout:           Transient,
+	CodeTimeout:           SameModel,
 
-	"server":                  Transient,
-	"network":                 Transient,
-	"overloaded":              Transient | Free,
-	"rate_limit":              OfModel | Free,
-	"quota_exceeded":          OfModel | Free | Persistent,
-	"auth":                    OfModel | Free,
-	"unknown_model":           OfModel | Free,
-	"invalid_request":         OfModel | Free,
-	"context_length_exceeded": OfModel | Free | Persistent,
+	"server":                  SameModel,
+	"network":                 SameModel,
+	"overloaded":              SameModel | Free,
+	"rate_limit":              OtherModel | Free,
+	"quota_exceeded":          OtherModel | Free | Persistent,
+	"auth":                    OtherModel | Free,
+	"unknown_model":           OtherModel | Free,
+	"invalid_request":         OtherModel | Free,
+	"context_length_exceeded": OtherModel | Free | Persistent,
 	"no_reply":                Free,
 }
 

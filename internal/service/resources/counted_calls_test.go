@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -9,17 +8,30 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 )
 
-// D10, D14: the codes that the engine treats as free calls are error kinds of models, and all other
-// codes may have incurred a cost.
-func TestFreeCodes(t *testing.T) {
+// TestCodes_Models checks the classes of the codes of failed model calls, which package event knows
+// as texts: what is free of cost (D10, D14), and what the agent itself calls again.
+func TestCodes_Models(t *testing.T) {
 	t.Parallel()
-	free := []model.ErrorKind{
-		model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest,
-		model.KindContextLength, model.KindNotFound, model.KindNoReply, model.KindBudget,
+	want := map[model.ErrorKind]event.Class{
+		model.KindServer:         event.SameModel,
+		model.KindNetwork:        event.SameModel,
+		model.KindTimeout:        event.SameModel,
+		model.KindOverloaded:     event.SameModel | event.Free,
+		model.KindRateLimit:      event.OtherModel | event.Free,
+		model.KindAuth:           event.OtherModel | event.Free,
+		model.KindNotFound:       event.OtherModel | event.Free,
+		model.KindInvalidRequest: event.OtherModel | event.Free,
+		model.KindQuota:          event.OtherModel | event.Free | event.Persistent,
+		model.KindContextLength:  event.OtherModel | event.Free | event.Persistent,
+		model.KindNoReply:        event.Free,
+		model.KindContentFilter:  0,
+		model.KindBudget:         event.OfLimit | event.OfRun | event.Refused | event.Free,
 	}
 	for _, k := range append(model.ErrorKinds(), model.KindBudget) {
-		if got, want := event.CodeIs(string(k), event.Free), slices.Contains(free, k); got != want {
-			t.Errorf("a call that failed with %s is free of cost: %t, want %t", k, got, want)
+		for c := event.OfLimit; c != 0; c <<= 1 {
+			if got := event.CodeIs(string(k), c); got != (want[k]&c != 0) {
+				t.Errorf("%s is of class %b: %t", k, c, got)
+			}
 		}
 	}
 }
