@@ -79,7 +79,7 @@ func (h *memHandle) Controls(ctx context.Context) ([]Control, error) {
 	for _, c := range h.m.schedules.controls {
 		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b Control) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
+	slices.SortStableFunc(list, func(a, b Control) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
 	return list, nil
 }
 

@@ -32,7 +32,7 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.Cursor, b.Cursor) })
+	slices.SortStableFunc(found, func(a, b entry) int { return newestFirst(a.Cursor, b.Cursor) })
 	next := ""
 	if n := q.PageSize(); len(found) > n {
 		found = found[:n]
@@ -108,7 +108,7 @@ func TallyOf(h Head) Tally {
 
 // SortTallies sorts the results of Counts by status, workflow, trigger and format.
 func SortTallies(all []Tally) {
-	slices.SortFunc(all, func(a, b Tally) int {
+	slices.SortStableFunc(all, func(a, b Tally) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Workflow, b.Workflow),
 			cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.Format, b.Format))
 	})

@@ -277,7 +277,7 @@ func (h *memHandle) Take(ctx context.Context) ([]Request, error) {
 		r.Data = bytes.Clone(r.Data)
 		taken = append(taken, r)
 	}
-	slices.SortFunc(taken, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	slices.SortStableFunc(taken, func(a, b Request) int { return int(a.ID) - int(b.ID) })
 	return taken, nil
 }
 
@@ -299,7 +299,7 @@ func (h *memHandle) Unclaimed(ctx context.Context, run string) ([]Request, error
 		}
 		open = append(open, r)
 	}
-	slices.SortFunc(open, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	slices.SortStableFunc(open, func(a, b Request) int { return int(a.ID) - int(b.ID) })
 	return open, nil
 }
 

@@ -121,7 +121,8 @@ func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
 	for _, r := range h.m.schedules.entries {
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b Registration) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
+	slices.SortStableFunc(list,
+		func(a, b Registration) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
 	return list, nil
 }
 

@@ -76,7 +76,7 @@ func processes(ctx context.Context, home *store.Home) ([]ProcessReport, error) {
 		}
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b ProcessReport) int {
+	slices.SortStableFunc(out, func(a, b ProcessReport) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID))
 	})
 	return out, nil

@@ -135,7 +135,7 @@ func formats() map[string]huma.Format {
 // Operations returns all operations, sorted by path and method. The caller owns the slice.
 func (a *API) Operations() []Operation {
 	out := slices.Clone(a.operations)
-	slices.SortFunc(out, func(x, y Operation) int {
+	slices.SortStableFunc(out, func(x, y Operation) int {
 		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Method, y.Method))
 	})
 	return out

@@ -35,7 +35,7 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	if len(errs) == 0 {
 		return nil
 	}
-	slices.SortFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) })
+	slices.SortStableFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) })
 	slices.Sort(names)
 	return formProblem(http.StatusBadRequest, "invalid query parameters: "+strings.Join(names, ", "), errs...)
 }

@@ -120,7 +120,7 @@ func (a *API) listTokens(ctx context.Context, c *transport.Caller, in *tokensQue
 	for i, t := range found {
 		all[i] = TokenOf(t)
 	}
-	slices.SortFunc(all, func(x, y Token) int { return cmp.Compare(key(x), key(y)) })
+	slices.SortStableFunc(all, func(x, y Token) int { return cmp.Compare(key(x), key(y)) })
 	return pageOf(in.Page, all, key, ascending)
 }
 

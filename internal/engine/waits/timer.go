@@ -43,7 +43,7 @@ func (s *Waits) Timers() []Timer {
 	for _, w := range s.Open(nil) {
 		out = append(out, w.Timers()...)
 	}
-	slices.SortFunc(out, func(a, b Timer) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(out, func(a, b Timer) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -67,7 +67,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 			}
 		}
 	}
-	slices.SortFunc(prices, func(a, b engine.Price) int { return strings.Compare(a.Model, b.Model) })
+	slices.SortStableFunc(prices, func(a, b engine.Price) int { return strings.Compare(a.Model, b.Model) })
 	return prices, missing
 }
 

@@ -247,7 +247,7 @@ func (s *Scheduler) graphBranches(ctx context.Context, program string, list []Gr
 		b := list[i].branch(program)
 		out = append(slices.DeleteFunc(out, func(o scheduler.Branch) bool { return o.Key == b.Key }), b)
 	}
-	slices.SortFunc(out, func(a, b scheduler.Branch) int { return journal.CompareScheduleKeys(a.Key, b.Key) })
+	slices.SortStableFunc(out, func(a, b scheduler.Branch) int { return journal.CompareScheduleKeys(a.Key, b.Key) })
 	return out, k, nil
 }
 

@@ -58,7 +58,7 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take requests: %w", err)
 	}
-	slices.SortFunc(taken, func(a, b journal.Request) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(taken, func(a, b journal.Request) int { return cmp.Compare(a.ID, b.ID) })
 	return taken, nil
 }
 

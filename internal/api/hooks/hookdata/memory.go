@@ -59,7 +59,7 @@ func (m *Memory) Webhooks(context.Context) ([]Webhook, error) {
 	for _, w := range m.webhooks {
 		out = append(out, w.clone())
 	}
-	slices.SortFunc(out, func(a, b Webhook) int {
+	slices.SortStableFunc(out, func(a, b Webhook) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
@@ -127,7 +127,7 @@ func (m *Memory) Endpoints(context.Context) ([]Endpoint, error) {
 	for _, e := range m.endpoints {
 		out = append(out, e.clone())
 	}
-	slices.SortFunc(out, func(a, b Endpoint) int {
+	slices.SortStableFunc(out, func(a, b Endpoint) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
