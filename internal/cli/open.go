@@ -73,8 +73,7 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	if page == "" {
 		return "",
 			usageErrorf("no server with a page was started on this store; start one with hocket serve, or name " +
-				"one with " +
-				"--server")
+				"one with --server")
 	}
 	if err := checkReachable(c.Context(), listens); err != nil {
 		return "", err
@@ -89,8 +88,7 @@ func (a *app) pageLink(c *cobra.Command) (string, error) {
 	if errors.Is(err, access.ErrUnknownToken) {
 		return "",
 			usageErrorf("the namespace %s has no token to sign in with; create one with hocket tokens create, or "+
-				"name the "+
-				"server with --server and its token with %s", a.namespaceInUse(), server.EnvToken)
+				"name the server with --server and its token with %s", a.namespaceInUse(), server.EnvToken)
 	}
 	if err != nil {
 		return "", err

@@ -186,8 +186,7 @@ func (a *app) webhooksListCmd() *cobra.Command {
 						state = "disabled: " + w.Reason
 					case !w.Failed.IsZero():
 						state = "starts no runs since " + w.Failed.In(time.Local).Format("Mon 2006-01-02 15:04:05") +
-							": " +
-							clean(oneLine(w.Error))
+							": " + clean(oneLine(w.Error))
 					}
 					return []string{w.ID, clean(w.Workflow), dash(clean(w.Branch)), string(w.Mode), dash(clean(w.Name)),
 						clean(lineOfWebhook(h, w).URL), state}

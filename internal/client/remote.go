@@ -132,18 +132,30 @@ func (r *Remote) decode(res *http.Response, body []byte, v any) error {
 	return nil
 }
 
-// isForeign reports whether a JSON object, which was decoded into v, has nothing of what v holds:
-// another server may answer any request with an object of its own.
+// isForeign reports whether a JSON value, which was decoded into v, has none of the keys of v:
+// another server may answer any request with an object of its own. Hocket servers of all versions
+// write at least one of the keys that a client reads, next to which they may write others.
 func isForeign(body []byte, v any) bool {
-	if !reflect.ValueOf(v).Elem().IsZero() {
+	t := reflect.TypeOf(v).Elem()
+	if !reflect.ValueOf(v).Elem().IsZero() || t.Kind() != reflect.Struct {
 		return false
 	}
 	if _, isRun := v.(*shortRun); isRun {
 		return true // it has an id, and its own decoder accepts any key
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	return d.Decode(v) != nil || string(bytes.TrimSpace(body)) == "{}"
+	var found map[string]json.RawMessage
+	if json.Unmarshal(body, &found) != nil {
+		return true
+	}
+	for key := range found {
+		one, _ := json.Marshal(map[string]any{key: nil})
+		d := json.NewDecoder(bytes.NewReader(one))
+		d.DisallowUnknownFields()
+		if d.Decode(reflect.New(t).Interface()) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // unreachable returns the error for a server that cannot be reached.

@@ -10,10 +10,14 @@ import (
 )
 
 // turnsToContext sends the outputs of all previous steps instead of the recent turns, which is at
-// least as much if no step runs again, and omits what is sent without any input.
+// least as much if no step runs again, and removes what is sent without any input.
 func (a *adapter) turnsToContext() {
 	for i := range a.w.Nodes {
 		if n := &a.w.Nodes[i]; n.Agent != nil && n.Agent.Prompt.Default != "" {
+			if strings.TrimSpace(n.Agent.Prompt.Text) == "" { // otherwise it is never sent
+				a.changef(lost.Node(n.ID), ChangeLost, "start the run with an input",
+					"what it is sent without any input, %q", short(n.Agent.Prompt.Default))
+			}
 			said := *n.Agent
 			said.Prompt.Default = ""
 			n.Agent = &said

@@ -214,3 +214,55 @@ node "c": the comparison of its input with "yes"`,
 		})
 	}
 }
+
+// TestConvert_Numbers checks that numbers in conditions remain numbers, whatever their size.
+func TestConvert_Numbers(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"1000000000000000000000000000000": "< 1e+30", "0.1": "< 0.1", "-3": "< -3.0", " 5 ": "< 5.0", "1e2": "< 100.0",
+	} {
+		w, diags := format.Read("in", []byte(`{"nodes":[{"id":"s","type":"start"},
+			{"id":"w","type":"agent","data":{"agentName":"Writer"}},
+			{"id":"c","type":"if","data":{"conditions":[{"operator":"less","value":"`+value+`"}]}},
+			{"id":"x","type":"agent","data":{"agentName":"Other"}}],
+			"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},
+			{"source":"c","target":"x","sourceHandle":"condition-0"}]}`), format.Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags.Error())
+		}
+		out, err := format.Convert(w, format.Steps)
+		if err != nil || !strings.Contains(string(out.Document), want) {
+			t.Errorf("%s: %v %v, want %s in\n%s", value, err, out.Changes, want, out.Document)
+		}
+	}
+}
+
+// TestConvert_NoInput checks that what an agent is sent without any input is reported as lost, if
+// it can be sent.
+func TestConvert_NoInput(t *testing.T) {
+	t.Parallel()
+	for instruction, want := range map[string]int{"": 2, "Do it.": 0} {
+		w, diags := format.Read("in", []byte(`{"agents":[{"id":"x"}],"context":"previous","turnInstruction":"`+
+			instruction+`","nodes":[{"id":"a","type":"agent","config":{"agentId":"x"}},
+			{"id":"b","type":"agent","config":{"agentId":"x"}}],"edges":[{"id":"e","from":"a","to":"b"}]}`),
+			format.Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags.Error())
+		}
+		for _, to := range []string{format.Canvas, format.Steps} {
+			out, err := format.Convert(w, to)
+			if err != nil || out.Document == nil {
+				t.Fatalf("%s: %v %v", to, err, out.Changes)
+			}
+			found := 0
+			for _, c := range out.Changes {
+				if c.Kind == format.ChangeLost && strings.Contains(c.What, `"Execute your task."`) {
+					found++
+				}
+			}
+			if found != want {
+				t.Errorf("%q to %s: reported %d times, want %d: %v", instruction, to, found, want, out.Changes)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -149,7 +150,7 @@ func (a *adapter) sourceStep(n workflow.Node) string {
 }
 
 // chooses reports whether a node has conditions that are expressions, or compare its input with
-// ASCII strings, which an expression compares in the same way.
+// numbers or ASCII strings, which an expression compares in the same way.
 func chooses(n workflow.Node) bool {
 	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {
 		return false
@@ -157,6 +158,10 @@ func chooses(n workflow.Node) bool {
 	seen := map[string]bool{n.Decide.Else: true}
 	for _, c := range n.Decide.Cases {
 		if c.When.Language == workflow.LangFunc || seen[c.Port] || strings.TrimSpace(c.When.Text) == "" {
+			return false
+		}
+		if _, ok := expr.Number(c.When.Text); c.When.Language == workflow.LangMatch &&
+			expr.ComparesNumbers(c.When.Op) && !ok {
 			return false
 		}
 		if c.When.Language == workflow.LangMatch && strings.ContainsFunc(c.When.Text,
@@ -180,11 +185,22 @@ func comparison(c workflow.Condition, step string) workflow.Condition {
 		expr.OpGreaterOrEqual: ">="}
 	switch sign := signs[c.Op]; {
 	case sign != "":
-		text = fmt.Sprintf("double(string({{ $steps.%s.output }}).trim()) %s %s", step, sign, strings.TrimSpace(c.Text))
+		text = fmt.Sprintf("double(string({{ $steps.%s.output }}).trim()) %s %s", step, sign, double(c.Text))
 	case c.Op == expr.OpContains:
 		text += ".contains(" + operand + ")"
 	default:
 		text += " == " + operand
 	}
 	return workflow.Condition{Language: workflow.LangExpr, Text: text}
+}
+
+// double returns a number as a literal of type double. As an integer, it could be too large for an
+// expression.
+func double(number string) string {
+	v, _ := expr.Number(number)
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text
 }

@@ -27,9 +27,8 @@ func (a *API) registerRunActs() {
 		Summary: "Start a run", Also: []int{http.StatusOK},
 		Description: "Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, " +
 			"and limits above those of the workflow, need the role edit. Documents cannot start commands, read " +
-			"files or " +
-			"use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` " +
-			"the same request again returns the run of the first, with status 200. " +
+			"files or use environment variables of the server, except as its hocket.yaml allows. " +
+			"With an `Idempotency-Key` the same request again returns the run of the first, with status 200. " +
 			"Errors that can be found before the first call are reported, and no run is stored.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge,
 			http.StatusTooManyRequests},

@@ -19,8 +19,8 @@ func retryTools() []*tool {
 		name: "retry_run", title: "Retry a run that has ended", role: access.RoleRun, effect: acts,
 		about: "Retries a run that failed, reached a limit or was cancelled, as a new run, and waits up to " +
 			"waitSeconds. The new run keeps the steps that succeeded and continues before the one that failed, or " +
-			"before the " +
-			`last execution of the step from; a run that completed needs from. The old run does not change. ` +
+			`before the last execution of the step from; a run that completed needs from. ` +
+			`The old run does not change. ` +
 			`Examples: {"id": "RUN"}; {"id": "RUN", "from": "critic", "model": "openai/gpt-6.1-terra"}`,
 		takes: slices.Concat(runID, []prop{
 			opt("from", aText, "The id of the step at whose last execution the new run continues."),

@@ -31,8 +31,7 @@ func canvasForms(typ string) part.Object {
 			"condition-1, …, else false", part.Entry("", part.Object{
 			"id": part.Object{},
 			"operator": part.OneOf("how the previous output is compared with value: as texts (equal by default), or "+
-				"as "+
-				"numbers", append(expr.Operators(), "")...),
+				"as numbers", append(expr.Operators(), "")...),
 			"value": part.Scalar("the text or the number that the previous output is compared with"),
 			"if": part.Expressions(part.Scalar("in place of operator and value: a condition as in steps documents, "+
 				"such as $steps.ID.output.score >= 7"), part.ExpressionCondition),

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -71,7 +70,7 @@ func (c *checker) checkStretch(t *Texts, p stretch, at *source.Node) (reads []st
 	if p.read != asCondition && at.Kind != source.String {
 		return reads
 	}
-	title, opts := t.title(), c.options(at.Text)
+	title, opts := prefix(t.node), c.options(at.Text)
 	var refs []expr.Ref
 	var problems []expr.Problem
 	switch p.read {
@@ -102,14 +101,6 @@ func (c *checker) checkStretch(t *Texts, p stretch, at *source.Node) (reads []st
 		}
 	}
 	return reads
-}
-
-// title returns the prefix of messages about the texts.
-func (t *Texts) title() string {
-	if t.node == "" {
-		return ""
-	}
-	return "node " + strconv.Quote(t.node) + ": "
 }
 
 // warnPlain warns of a prompt that looks as if it had expressions in a document whose prompts have

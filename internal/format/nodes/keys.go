@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -54,11 +55,27 @@ func Misplaced(typ, id string, f *source.Fields, known []string, diags *diag.Lis
 			continue
 		}
 		f.Get(key)
-		d := diags.Errorf(e.KeySpan, e.Value.Path(), codeMisplaced, "node %q: %s node has no %s", id, article(typ), key)
-		if key == "if" {
+		d := diags.Errorf(e.KeySpan, e.Value.Path(), codeMisplaced, "%s%s node has no %s", prefix(id), article(typ),
+			key)
+		switch {
+		case key == "if":
 			d.Hint = hint
+		case typ == "agent":
+			d.Hint = "remove it, or write a steps document, in which agents have " + key
+		case key == "on_error":
+			d.Hint = "remove it: if the node fails, the run fails"
+		default:
+			d.Hint = "remove it: the node makes no calls"
 		}
 	}
+}
+
+// prefix returns the beginning of messages about a node, which is empty if its id is.
+func prefix(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "node " + strconv.Quote(id) + ": "
 }
 
 // requiredKeys are the required keys of the settings of a type, with an example of each.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -104,7 +103,7 @@ func (r *reader) approval() {
 }
 
 func article(typ string) string {
-	if strings.ContainsRune("aeiou", rune(typ[0])) {
+	if typ != "" && strings.ContainsRune("aeiou", rune(typ[0])) {
 		return "an " + typ
 	}
 	return "a " + typ
@@ -116,7 +115,7 @@ func (r *reader) errorf(at *source.Node, code, format string, args ...any) *diag
 		at = r.at
 	}
 	d := r.diags.Errorf(at.Span, at.Path(), code, format, args...)
-	d.Message = "node " + strconv.Quote(r.n.ID) + ": " + d.Message
+	d.Message = prefix(r.n.ID) + d.Message
 	return d
 }
 

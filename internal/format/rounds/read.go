@@ -3,6 +3,7 @@ package rounds
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
@@ -80,6 +81,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	if top.instruction != "" {
 		top.instructionAt = f.Get(keyTurnInstruction)
 	}
+	r.checkInstruction(top.context, top.instructionAt)
 	main := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt, context: top.context}
 	if len(branches) == 0 || !f.Get("nodes").IsNull() {
 		main.read(len(branches) > 0)
@@ -117,6 +119,16 @@ func (r *reader) context(f *source.Fields, inherited string) string {
 		d.Hint = "write turns, or previous for the previous output alone"
 	}
 	return inherited
+}
+
+// checkInstruction warns if an instruction that the previous output follows has the token for it.
+func (r *reader) checkInstruction(context string, at *source.Node) {
+	if context != contextPrevious || at == nil || !strings.Contains(at.Text, previousOutput) {
+		return
+	}
+	r.diags.Warnf(at.Span, at.Path(), codeOutputTwice,
+		"with the context previous, the previous output replaces %s in the instruction and also follows it",
+		previousOutput).Hint = "remove it from the instruction, or write context: turns, which sends it as plain text"
 }
 
 func emptyWorkflow(at *source.Node) *workflow.Workflow {
@@ -196,6 +208,9 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 			context: r.context(f, top.context)}
 		if text, ok := f.OptStr(keyTurnInstruction); ok {
 			g.instruction, g.instructionAt = text, f.Get(keyTurnInstruction)
+		}
+		if g.context != top.context || g.instructionAt != top.instructionAt {
+			r.checkInstruction(g.context, g.instructionAt)
 		}
 		switch {
 		case id == nil || !id.IsScalar():

@@ -75,6 +75,7 @@ const (
 	codeUnusedSchedule   = "unused-schedule"
 	codeUnknownHandle    = "unknown-handle"
 	codeBadValue         = "bad-value"
+	codeOutputTwice      = "output-twice"
 )
 
 // Options tells Read what the document itself does not contain. The zero Options is ready for use.

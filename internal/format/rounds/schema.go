@@ -52,8 +52,7 @@ func Schema() part.Object {
 	forms := part.Object{
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"),
 		"nodes": part.List("the nodes; a run begins with the first or, if edges lead to it, with the only one to "+
-			"which "+
-			"none does", part.Ref("node")),
+			"which none does", part.Ref("node")),
 		"context": part.OneOf("what an agent is sent: turns, the recent turns and the previous output (default), or "+
 			"previous, the previous output alone", contextTurns, contextPrevious),
 		"edges":         part.List("the edges", part.Ref("edge")),

@@ -37,8 +37,7 @@ func Schema() part.Object {
 		"isConversational": part.Flag("whether the run ends only where an agent ends the conversation"),
 		"entrypointNodeId": part.ID("the node that begins"),
 		"routing": part.OneOf("how an agent names the next node: by the tool route_to, by next in its own output, or "+
-			"both "+
-			"(default)", routings...),
+			"both (default)", routings...),
 		"humanHandoff": part.Scalar("the node that is entered at a limit"),
 		"maxSteps":     most(part.Whole("the most steps; 15 by default", 0), 1<<31-1),
 		"timeoutMs": most(part.Typed("the most time in milliseconds; 90000 by default", "integer"),

@@ -217,6 +217,10 @@ node "one": a delay that grows by 3`},
 		}, `agent "a": the stop sequences ["END"]
 agent "a": that ` + "`{{ $…` in its instruction is plain text" + `
 agent "a": how whitespace around its reply and an empty reply are handled`},
+		{"tokens in an instruction", func(w *workflow.Workflow) {
+			w.Agent("a").System, w.Agent("a").Tokens = "Use {{PREVIOUS_OUTPUT}}, print {{OTHER}}.", true
+		}, `agent "a": that the tokens in its instruction are replaced
+agent "a": that {{OTHER}} in its instruction is plain text`},
 		{"sub-agent", func(w *workflow.Workflow) {
 			w.Agent("a").Subagents = []workflow.Subagent{{Agent: "b", Tool: "ask", Description: "Asks."}}
 		}, `agent "a": the tool name "ask" of the sub-agent "b"

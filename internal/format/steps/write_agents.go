@@ -77,8 +77,8 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
 		o.unsupported.Addf(at, "that `{{ $…` in its instruction is plain text")
 	}
-	for _, t := range nodes.UnknownTokens(a.System, false) {
-		o.unsupported.Addf(at, "that %s in its instruction is plain text", t.Text)
+	for _, token := range nodes.UnknownTokens(a.System, a.Tokens) {
+		o.unsupported.Addf(at, "that %s in its instruction is plain text", token.Text)
 	}
 	if len(a.Tools) > 0 {
 		put(m, "tools", texts(a.Tools))

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,29 @@ func TestPrivateAddresses(t *testing.T) {
 				t.Errorf("trusted: %v, %d requests; want the server asked", err, hits.Load())
 			}
 		})
+	}
+}
+
+// Private addresses and keys are listed whatever the depth at which a workflow is called, once each,
+// even if workflows call each other.
+func TestCalledProviders(t *testing.T) {
+	t.Parallel()
+	inner := &workflow.Workflow{Providers: map[string]workflow.Provider{
+		"mine": {Kind: "openai", BaseURL: "http://127.0.0.1:9/v1", KeyEnv: "KEY"}}}
+	mid := &workflow.Workflow{Called: map[string]*workflow.Workflow{"inner.yaml": inner}}
+	outer := &workflow.Workflow{
+		Called:   map[string]*workflow.Workflow{"mid.yaml": mid},
+		Flows:    map[string]*workflow.Workflow{"flow": {Branches: []*workflow.Workflow{inner}}},
+		Branches: []*workflow.Workflow{{Called: map[string]*workflow.Workflow{"mid.yaml": mid}}},
+	}
+	inner.Called = map[string]*workflow.Workflow{"mid.yaml": mid}
+	k := newOpener(Config{Documents: linked.Kit(), Env: func(string) string { return "" }})
+	want := []string{"call http://127.0.0.1:9/v1, which is not a public address (provider mine)"}
+	if got := k.PrivateAddresses(t.Context(), nil, outer); !slices.Equal(got, want) {
+		t.Errorf("private addresses %q, want %q", got, want)
+	}
+	if got, want := KeysSent(outer), []string{"KEY to http://127.0.0.1:9/v1"}; !slices.Equal(got, want) {
+		t.Errorf("keys %q, want %q", got, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"reflect"
@@ -309,30 +310,43 @@ func environmentSent(specs []tool.Spec) []string {
 // (SEC11).
 func KeysSent(w *workflow.Workflow) []string {
 	var out []string
-	add := func(line string) {
-		if !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.Providers)) {
-		switch p := w.Providers[name]; {
+	for name, p := range allProviders(w) {
+		switch {
 		case p.BaseURL == "":
 		case p.KeyEnv != "":
-			add(p.KeyEnv + " to " + p.BaseURL)
+			out = append(out, p.KeyEnv+" to "+p.BaseURL)
 		case name == p.Kind:
-			add("the key of " + name + " to " + p.BaseURL)
+			out = append(out, "the key of "+name+" to "+p.BaseURL)
 		case strings.Contains(p.BaseURL, "${"):
-			add("the variables in it to " + p.BaseURL)
-		}
-	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches,
-		slices.Collect(maps.Values(w.Called))) {
-		for _, line := range KeysSent(f) {
-			add(line)
+			out = append(out, "the variables in it to "+p.BaseURL)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
+}
+
+// allProviders returns the providers, by name, of a workflow and of every graph in it or called by
+// it, at any depth. The order is undefined, and a name may occur more than once.
+func allProviders(w *workflow.Workflow) iter.Seq2[string, workflow.Provider] {
+	return func(yield func(string, workflow.Provider) bool) {
+		seen := map[*workflow.Workflow]bool{w: true}
+		for todo := []*workflow.Workflow{w}; len(todo) > 0; {
+			f := todo[0]
+			todo = todo[1:]
+			for name, p := range f.Providers {
+				if !yield(name, p) {
+					return
+				}
+			}
+			for _, g := range slices.Concat(slices.Collect(maps.Values(f.Flows)), f.Branches,
+				slices.Collect(maps.Values(f.Called))) {
+				if g != nil && !seen[g] {
+					seen[g] = true
+					todo = append(todo, g)
+				}
+			}
+		}
+	}
 }
 
 // TrustOf returns the identity of what was trusted: the hash of the commands, or a marker that

@@ -79,9 +79,8 @@ func (op *Opener) PrivateAddresses(ctx context.Context, specs []tool.Spec, w *wo
 		}
 		err := outbound.Check(ctx, outbound.Config{Allow: op.cfg.Operator.Outbound.Allow, Resolve: localhostAlone},
 			op.address(address))
-		line := "call " + address + ", which is not a public address (" + by + ")"
-		if errors.Is(err, outbound.ErrRefused) && !slices.Contains(out, line) {
-			out = append(out, line)
+		if errors.Is(err, outbound.ErrRefused) {
+			out = append(out, "call "+address+", which is not a public address ("+by+")")
 		}
 	}
 	for _, s := range specs {
@@ -97,14 +96,11 @@ func (op *Opener) PrivateAddresses(ctx context.Context, specs []tool.Spec, w *wo
 			add(a, "toolset "+s.Title())
 		}
 	}
-	for _, f := range slices.Concat([]*workflow.Workflow{w}, slices.Collect(maps.Values(w.Flows)), w.Branches,
-		slices.Collect(maps.Values(w.Called))) {
-		for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
-			add(f.Providers[name].BaseURL, "provider "+name)
-		}
+	for name, p := range allProviders(w) {
+		add(p.BaseURL, "provider "+name)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // apiConfig returns the configuration of toolsets of HTTP APIs. A toolset for which the operator

@@ -96,8 +96,8 @@ var list = []*table{
 		columns: join(columnsOf(text, "key", "value"), columnsOf(number, "created", "run")),
 		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ` +
 			`ORDER BY key, value, created, run LIMIT ?`,
-		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND ` +
-			`(key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
+		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ` +
+			`AND (key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
 		add:  `INSERT INTO labels (key, value, created, run) VALUES (?, ?, ?, ?)`,
 		drop: `DELETE FROM labels WHERE key = ? AND value = ? AND created = ? AND run = ?`,
 	},
@@ -149,12 +149,13 @@ var list = []*table{
 			columnsOf(raw, "mode", "spec", "time_zone"), columnsOf(number, "registered", "planned", "catch_up_after",
 				"catch_up_to"),
 			columnsOf(raw, "run"), columnsOf(number, "asked", "refused"), columnsOf(raw, "refusal")),
-		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, ` +
-			`schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedules ` +
+			`WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ` +
+			`ORDER BY program, workflow, branch, schedule LIMIT ?`,
 		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, ` +
 			`catch_up_after, catch_up_to, run, asked, refused, refusal FROM schedules
-WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ` +
-			`?) ORDER BY program, workflow, branch, schedule`,
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ` +
+			`AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
 		add: `INSERT INTO schedules (program, workflow, branch, schedule, version, mode, spec, time_zone, ` +
 			`registered, planned, catch_up_after, catch_up_to, run, asked, refused, refusal)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -167,12 +168,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			columnsOf(raw, "paused_by"), columnsOf(number, "resumed"), columnsOf(raw, "resumed_by"),
 			columnsOf(number, "skip_after", "skip_until"),
 			columnsOf(raw, "skipped_by"), columnsOf(number, "asked"), columnsOf(raw, "asked_by")),
-		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls WHERE (program, workflow, ` +
-			`branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls ` +
+			`WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ` +
+			`ORDER BY program, workflow, branch, schedule LIMIT ?`,
 		rows: `SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, ` +
 			`skip_after, skip_until, skipped_by, asked, asked_by FROM schedule_controls
-WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ` +
-			`?) ORDER BY program, workflow, branch, schedule`,
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ` +
+			`AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
 		add: `INSERT INTO schedule_controls (program, workflow, branch, schedule, revision, paused, paused_by, ` +
 			`resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -183,10 +185,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			"tools", "definition"),
 		keys: `SELECT id, 100 + coalesce(octet_length("systemPrompt"), 0) + coalesce(octet_length(definition), 0) ` +
 			`FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
-		rows: `SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents WHERE id >= ? AND ` +
-			`id <= ? ORDER BY id`,
-		add: `INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) VALUES (?, ?, ?, ` +
-			`?, ?, ?, ?)`,
+		rows: `SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents WHERE id >= ? ` +
+			`AND id <= ? ORDER BY id`,
+		add: `INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agents WHERE id = ?`,
 	},
 	{
@@ -194,13 +196,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		columns: join(columnsOf(text, "id", "name", "description"), columnsOf(number, "isConversational"),
 			columnsOf(text, "entrypointNodeId", "routing", "humanHandoff"), columnsOf(number, "maxSteps", "timeoutMs"),
 			columnsOf(text, "agents")),
-		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY ` +
-			`id LIMIT ?`,
+		keys: `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY id ` +
+			`LIMIT ?`,
 		rows: `SELECT id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", ` +
-			`"maxSteps", ` +
-			`"timeoutMs", agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
-		add: `INSERT INTO agent_workflows (id, name, description, "isConversational", "entrypointNodeId", ` +
-			`routing, "humanHandoff", "maxSteps", "timeoutMs", agents)
+			`"maxSteps", "timeoutMs", agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
+		add: `INSERT INTO agent_workflows (id, name, description, "isConversational", "entrypointNodeId", routing, ` +
+			`"humanHandoff", "maxSteps", "timeoutMs", agents)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflows WHERE id = ?`,
 	},
@@ -210,8 +211,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ` +
 			`ORDER BY rowid LIMIT ?`,
 		rows: `SELECT rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt FROM agent_workflow_nodes ` +
-			`WHERE ` +
-			`rowid >= ? AND rowid <= ? ORDER BY rowid`,
+			`WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		add: `INSERT INTO agent_workflow_nodes (rowid, id, "workflowId", "nodeType", "nodeName", "agentId", prompt) ` +
 			`VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM agent_workflow_nodes WHERE rowid = ?`,
@@ -221,11 +221,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		columns: join(columnsOf(number, "rowid"), columnsOf(text, "id", "workflowId", "sourceNodeId",
 			"targetNodeId",
 			"conditionType", "conditionValue")),
-		keys: `SELECT rowid, 100 + coalesce(octet_length("conditionValue"), 0) FROM agent_workflow_edges WHERE ` +
-			`rowid >= ? ORDER BY rowid LIMIT ?`,
+		keys: `SELECT rowid, 100 + coalesce(octet_length("conditionValue"), 0) FROM agent_workflow_edges ` +
+			`WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
 		rows: `SELECT rowid, id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", "conditionValue" ` +
-			`FROM ` +
-			`agent_workflow_edges
+			`FROM agent_workflow_edges
 WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		add: `INSERT INTO agent_workflow_edges (rowid, id, "workflowId", "sourceNodeId", "targetNodeId", ` +
 			`"conditionType", "conditionValue") VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -245,10 +244,10 @@ WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		columns: join(columnsOf(text, "workflow_id"), columnsOf(number, "version"),
 			columnsOf(text, "format", "name", "file", "digest"),
 			columnsOf(blob, "hash"), columnsOf(number, "created"), columnsOf(blob, "text"), columnsOf(text, "labels")),
-		keys: `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, ` +
-			`version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
-		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels FROM ` +
-			`workflow_versions
+		keys: `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions ` +
+			`WHERE (workflow_id, version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
+		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels ` +
+			`FROM workflow_versions
 WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDER BY workflow_id, version`,
 		add: `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text, ` +
 			`labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -257,10 +256,10 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 	{
 		name: "workflow_layouts", key: 1, run: -1,
 		columns: join(columnsOf(text, "workflow_id"), columnsOf(blob, "layout")),
-		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ORDER BY ` +
-			`workflow_id LIMIT ?`,
-		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ORDER BY ` +
-			`workflow_id`,
+		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ` +
+			`ORDER BY workflow_id LIMIT ?`,
+		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ` +
+			`ORDER BY workflow_id`,
 		add:  `INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?)`,
 		drop: `DELETE FROM workflow_layouts WHERE workflow_id = ?`,
 	},
@@ -299,8 +298,8 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 			columnsOf(raw, "actor"),
 			columnsOf(text, "channel"), columnsOf(raw, "action", "target"), columnsOf(text, "outcome"),
 			columnsOf(raw, "request", "remote")),
-		keys: `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY ` +
-			`namespace, n LIMIT ?`,
+		keys: `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ` +
+			`ORDER BY namespace, n LIMIT ?`,
 		rows: `SELECT namespace, n, at, token, actor, channel, action, target, outcome, request, remote FROM audit
 WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, n`,
 		add: `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) ` +
@@ -319,10 +318,10 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 	{
 		name: "webhook_deliveries", key: 2, run: -1,
 		columns: join(columnsOf(text, "webhook"), columnsOf(blob, "key"), columnsOf(number, "at", "until")),
-		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, ` +
-			`key LIMIT ?`,
-		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, ` +
-			`key) <= (?, ?) ORDER BY webhook, key`,
+		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, key ` +
+			`LIMIT ?`,
+		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ` +
+			`AND (webhook, key) <= (?, ?) ORDER BY webhook, key`,
 		add:  `INSERT INTO webhook_deliveries (webhook, key, at, until) VALUES (?, ?, ?, ?)`,
 		drop: `DELETE FROM webhook_deliveries WHERE webhook = ? AND key = ?`,
 	},
@@ -342,8 +341,8 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 		keys: `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ` +
 			`ORDER BY n`,
-		add: `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ` +
-			`?, ?, ?)`,
+		add: `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM notifications WHERE n = ?`,
 	},
 	{
@@ -386,8 +385,8 @@ var runs = &table{
 		columnsOf(number, "epoch", "last"),
 		columnsOf(blob, "seal"), columnsOf(number, "updated")),
 	// records take about 400 bytes per event
-	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY ` +
-		`r.id LIMIT ?`,
+	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id ` +
+		`LIMIT ?`,
 	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, ` +
 		`r.kind, r.definition, r.meta, r.session, r.place,
   r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message, h.epoch, h.last, h.seal, ` +

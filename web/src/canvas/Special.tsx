@@ -33,6 +33,9 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
         const name = `condition ${i + 1}`
         // an expression excludes a value; one that is there nevertheless is shown, not hidden
         const keys = 'if' in x ? ('value' in x ? ['if', 'value'] : ['if']) : ['value']
+        // an operator that is unknown is an option of its own, so that choosing another one is a change
+        const operator = 'if' in x ? 'if' : String(x.operator || 'equal')
+        const unknown = operator !== 'if' && !Object.hasOwn(operators, operator)
         return (
           <div key={i} className={styles.condition}>
             <select
@@ -40,11 +43,12 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
               aria-label={`Operator of ${name}`}
               className={control.select}
               disabled={readOnly}
-              value={'if' in x ? 'if' : String(x.operator || 'equal')}
+              value={operator}
               onChange={e => choose(i, x, e.target.value)}
             >
-              {Object.entries(operators).map(([operator, word]) => (
-                <option key={operator} value={operator}>
+              {unknown && <option value={operator}>{operator}, which is unknown</option>}
+              {Object.entries(operators).map(([key, word]) => (
+                <option key={key} value={key}>
                   {word}
                 </option>
               ))}

@@ -230,3 +230,19 @@ describe('forms of rounds documents', () => {
     ).toEqual([['aB', 'a_b']])
   })
 })
+
+describe('the operator of a condition', () => {
+  it.each([
+    ['<', '<option value="&lt;" selected="">'],
+    ['toString', '<option value="toString" selected="">'],
+    ['less', '<option value="less" selected="">'],
+    ['', '<option value="equal" selected="">'],
+  ])('%s is the option that is selected', (operator, want) => {
+    const data = {conditions: [{operator, value: '1'}]}
+    const e = editingOf(JSON.stringify({nodes: [{id: 'n', type: 'if', data}], connections: []}), 'canvas')
+    const html = renderToStaticMarkup(
+      createElement(Inspector, {...shared, editing: e, node: e.c.nodes[0]!, schema: schemaOf('canvas')}),
+    )
+    expect([...html.matchAll(/<option[^>]*selected[^>]*>/g)].map(m => m[0])).toContain(want)
+  })
+})

@@ -24,11 +24,11 @@ WHERE workflow_id = ? AND version = ?`)
 	// A workflow exists if it has a version or a row. Its name is the row's if rows are published,
 	// else that of the published version, else the draft's. The labels are those of the version
 	// that provides the name; versions of rows have none.
-	entries = `SELECT i.id, CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN ` +
-		`coalesce(r.name, '')
+	entries = `SELECT i.id, ` +
+		`CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN coalesce(r.name, '')
     ELSE coalesce(p.name, d.name, '') END, coalesce(p.format, d.format, 'routes'),
-  coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0), coalesce(p.labels, ` +
-		`d.labels, '')
+  coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0), ` +
+		`coalesce(p.labels, d.labels, '')
 FROM (SELECT workflow_id AS id FROM @workflow_versions UNION SELECT id FROM @agent_workflows) i
 LEFT JOIN @workflow_documents w ON w.id = i.id
 LEFT JOIN @agent_workflows r ON r.id = i.id
@@ -48,8 +48,8 @@ LEFT JOIN @workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft A
 // Layouts.
 const (
 	sqlLayout    = tables.Text(`SELECT layout FROM workflow_layouts WHERE workflow_id = ?`)
-	sqlSetLayout = tables.Text(`INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?) ON CONFLICT ` +
-		`(workflow_id) DO UPDATE SET layout = excluded.layout`)
+	sqlSetLayout = tables.Text(`INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?) ` +
+		`ON CONFLICT (workflow_id) DO UPDATE SET layout = excluded.layout`)
 )
 
 // Rows.
@@ -68,11 +68,10 @@ FROM agent_workflow_edges WHERE "workflowId" = ? ORDER BY rowid`)
   (id, name, description, "isConversational", "entrypointNodeId", routing, "humanHandoff", "maxSteps",
   "timeoutMs", agents)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, "isConversational" = ` +
-		`excluded."isConversational",
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, ` +
+		`"isConversational" = excluded."isConversational",
   "entrypointNodeId" = excluded."entrypointNodeId", routing = excluded.routing, "humanHandoff" =
-  excluded."humanHandoff", "maxSteps" = ` +
-		`excluded."maxSteps",
+  excluded."humanHandoff", "maxSteps" = excluded."maxSteps",
   "timeoutMs" = excluded."timeoutMs", agents = excluded.agents`)
 
 	// An existing row moves to the end, so that all rows of a workflow end up in the order in which
@@ -80,8 +79,8 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.desc
 	sqlSetNodeRow = tables.Text(
 		`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId", prompt)
 VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_nodes), "nodeType" = ` +
-			`excluded."nodeType",
+ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_nodes), ` +
+			`"nodeType" = excluded."nodeType",
   "nodeName" = excluded."nodeName", "agentId" = excluded."agentId", prompt = excluded.prompt`)
 	sqlSetNodeRowPostgres = tables.Text(
 		`INSERT INTO agent_workflow_nodes (id, "workflowId", "nodeType", "nodeName", "agentId", prompt)
@@ -93,16 +92,16 @@ ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = excluded.rowid, "nodeType" 
 			`"conditionValue")
 VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM agent_workflow_edges),
-  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", "conditionType" = ` +
-			`excluded."conditionType",
+  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", ` +
+			`"conditionType" = excluded."conditionType",
   "conditionValue" = excluded."conditionValue"`)
 	sqlSetEdgeRowPostgres = tables.Text(
 		`INSERT INTO agent_workflow_edges (id, "workflowId", "sourceNodeId", "targetNodeId", "conditionType", ` +
 			`"conditionValue")
 VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT ("workflowId", id) DO UPDATE SET rowid = excluded.rowid,
-  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", "conditionType" = ` +
-			`excluded."conditionType",
+  "sourceNodeId" = excluded."sourceNodeId", "targetNodeId" = excluded."targetNodeId", ` +
+			`"conditionType" = excluded."conditionType",
   "conditionValue" = excluded."conditionValue"`)
 
 	sqlNodeIDs  = tables.Text(`SELECT rowid, id FROM agent_workflow_nodes WHERE "workflowId" = ?`)
@@ -118,10 +117,10 @@ const (
 	sqlAgent = tables.Text(
 		`SELECT id, name, description, "systemPrompt", model, tools, definition FROM agents WHERE id = ?`)
 	sqlSetAgent = tables.Text(
-		`INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) VALUES (?, ?, ?, ?, ` +
-			`?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, "systemPrompt" = ` +
-			`excluded."systemPrompt",
+		`INSERT INTO agents (id, name, description, "systemPrompt", model, tools, definition) ` +
+			`VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, ` +
+			`"systemPrompt" = excluded."systemPrompt",
   model = excluded.model, tools = excluded.tools, definition = excluded.definition`)
 	sqlDropAgent = tables.Text(`DELETE FROM agents WHERE id = ?`)
 )
