@@ -106,8 +106,8 @@ func (t *transcript) delta(d driver.Delta) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.calls[d.Call]
-	if t.ended || r == nil || d.Text == "" || d.Attempt != r.attempt || d.Offset != len(r.text) { // the reply has the rest
-		return
+	if t.ended || r == nil || d.Text == "" || d.Attempt != r.attempt || d.Offset != len(r.text) {
+		return // the reply has the rest
 	}
 	t.add(r, []byte(d.Text))
 	t.write()

@@ -89,9 +89,9 @@ func Schema() part.Object {
 		"target": part.ID("the node that it leads to"), "targetHandle": part.Scalar(""),
 		"label": part.Scalar("a text for pictures"),
 		"sourceHandle": part.Scalar(
-			"the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; " +
-				"error of a tool, workflow, set or ask node, and timeout of an ask node; subagent of an agent that " +
-				"may ask another"),
+			"the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an " +
+				"approval; error of a tool, workflow, set or ask node, and timeout of an ask node; subagent of an " +
+				"agent that may ask another"),
 	}), "source", "target")
 	works, keep = Keys("document")
 	list := part.Needed(part.List("the nodes, one of them of type start", part.Ref("node")))
