@@ -218,9 +218,11 @@ node "c": the comparison of its input with "yes"`,
 // TestConvert_Numbers checks that numbers in conditions remain numbers, whatever their size.
 func TestConvert_Numbers(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]string{
-		"1000000000000000000000000000000": "< 1e+30", "0.1": "< 0.1", "-3": "< -3.0", " 5 ": "< 5.0", "1e2": "< 100.0",
+	for _, row := range [][2]string{
+		{"1000000000000000000000000000000", "< 1e+30"}, {"0.1", "< 0.1"}, {"-3", "< -3.0"}, {" 5 ", "< 5.0"},
+		{"1e2", "< 100.0"},
 	} {
+		value, want := row[0], row[1]
 		w, diags := format.Read("in", []byte(`{"nodes":[{"id":"s","type":"start"},
 			{"id":"w","type":"agent","data":{"agentName":"Writer"}},
 			{"id":"c","type":"if","data":{"conditions":[{"operator":"less","value":"`+value+`"}]}},
