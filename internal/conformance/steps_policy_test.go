@@ -77,8 +77,39 @@ workflow:
 			same(t, bad, len(refused(t, steps("a", bad))), 1)
 		}
 	}},
+	{name: "X-160 the first case that holds is taken", test: func(t *testing.T) {
+		const doc = `agents: {a: {}}
+workflow:
+  max_loop_iterations: 2
+  steps:
+    - {id: x, type: agent, name: a}
+    - type: switch
+      cases:
+        - {when: "{{ $steps.x.output == 'one' }}", steps: [{id: first, type: set, values: {v: 1}}]}
+        - {when: "{{ $steps.x.output.startsWith('o') }}", steps: [{id: second, type: set, values: {v: 2}}]}
+        - {when: "{{ $steps.x.output == 'skip' }}"}
+        - {when: "{{ $steps.x.output == 'again' }}", steps: x}
+      else: [{id: other, type: set, values: {v: 0}}]
+      limit: [{type: end, output: given up}]
+    - {id: last, type: set, values: {was: "{{PREVIOUS_OUTPUT}}"}}
+`
+		for reply, want := range map[string]string{
+			"one": `{"was":{"v":1}}`, "other": `{"was":{"v":2}}`, "skip": `{"was":"skip"}`, "none": `{"was":{"v":0}}`,
+		} {
+			w, _ := withTools(t)
+			w.plays("a", say(reply))
+			same(t, reply, string(w.completes(doc, "go").Output), want)
+		}
+		w, _ := withTools(t)
+		w.plays("a", say("again"), say("one"))
+		same(t, "back", string(w.completes(doc, "go").Output), `{"was":{"v":1}}`)
+		w.plays("a", say("again"), say("again"), say("again"))
+		same(t, "limit", string(w.completes(doc, "go").Output), `"given up"`)
+		failing := strings.Replace(doc, "{{ $steps.x.output == 'one' }}", "{{ $steps.x.output.n > 1 }}", 1)
+		fails(t, failing, "condition", "")
+	}},
 }
 
 func TestStepsPolicies(t *testing.T) { check(t, stepsPolicies) }
 
-func TestStepsPoliciesCovered(t *testing.T) { covered(t, stepsPolicies, "X-40", "X-41") }
+func TestStepsPoliciesCovered(t *testing.T) { covered(t, stepsPolicies, "X-40", "X-41", "X-160") }

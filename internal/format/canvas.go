@@ -61,17 +61,9 @@ func (a *adapter) toCanvas() {
 func (a *adapter) handles() {
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]
-		if !chooses(*n) {
-			continue
+		if chooses(*n) {
+			a.namePorts(n, func(j int) string { return fmt.Sprint("condition-", j) }, workflow.PortFalse)
 		}
-		cases := slices.Clone(n.Decide.Cases)
-		for j := range cases {
-			port := fmt.Sprint("condition-", j)
-			a.moveEdges(n.ID, cases[j].Port, n.ID, port)
-			cases[j].Port = port
-		}
-		a.moveEdges(n.ID, n.Decide.Else, n.ID, workflow.PortFalse)
-		n.Decide = &workflow.Decide{Cases: cases, Else: workflow.PortFalse}
 	}
 	a.settlePorts()
 }

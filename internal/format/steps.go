@@ -64,58 +64,51 @@ func (a *adapter) toSteps() {
 	a.reorder()
 }
 
-// conditions rewrites each choice based on the text of the previous output as a choice between true
-// and false, with an expression over the step that produced that output. A choice among more ports
-// becomes a chain of choices.
+// conditions names the ports of choices as conditions and switches do, and rewrites comparisons with
+// the previous output as expressions over the step that produced that output.
 func (a *adapter) conditions() {
-	var nodes []workflow.Node
-	for _, n := range a.w.Nodes {
-		input := a.sourceStep(n)
-		compares := n.Decide != nil && slices.ContainsFunc(n.Decide.Cases, func(c workflow.Case) bool {
-			return c.When.Language == workflow.LangMatch
-		})
-		if compares && input == "" || !chooses(n) {
-			nodes = append(nodes, n)
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
+		if !chooses(*n) {
 			continue
 		}
-		reads := n.Reads
-		if compares {
-			reads = append(slices.Clone(reads), input)
-			slices.Sort(reads)
-			reads = slices.Compact(reads)
-			a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions",
-				"the comparison with the previous output reads the output of %q", input)
+		input := a.sourceStep(*n)
+		compares := slices.ContainsFunc(n.Decide.Cases, func(c workflow.Case) bool {
+			return c.When.Language == workflow.LangMatch
+		})
+		if compares && input == "" {
+			continue
 		}
-		cases, otherwise := n.Decide.Cases, n.Decide.Else
-		if len(cases) > 1 {
-			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false",
-				"one condition for each further branch")
+		if len(n.Decide.Cases) == 1 {
+			a.namePorts(n, func(int) string { return workflow.PortTrue }, workflow.PortFalse)
+		} else {
+			a.namePorts(n, steps.CasePort, steps.PortElse)
 		}
-		at := n.ID
-		for i, c := range cases {
-			next := ""
-			if i < len(cases)-1 {
-				next = a.unusedID(n.ID + "_else")
-				for slices.ContainsFunc(nodes, func(m workflow.Node) bool { return m.ID == next }) {
-					next += "_else"
-				}
-			}
-			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: reads,
-				Decide: &workflow.Decide{
-					Cases: []workflow.Case{{Port: workflow.PortTrue, When: comparison(c.When, input)}},
-					Else:  workflow.PortFalse,
-				}})
-			a.moveEdges(n.ID, c.Port, at, workflow.PortTrue)
-			if next == "" {
-				a.moveEdges(n.ID, otherwise, at, workflow.PortFalse)
-			} else {
-				a.w.Edges = append(a.w.Edges, workflow.Edge{From: at, Port: movedPrefix + workflow.PortFalse, To: next})
-			}
-			at = next
+		if !compares {
+			continue
 		}
+		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions",
+			"the comparison with the previous output reads the output of %q", input)
+		for j := range n.Decide.Cases {
+			n.Decide.Cases[j].When = comparison(n.Decide.Cases[j].When, input)
+		}
+		n.Reads = append(slices.Clone(n.Reads), input)
+		slices.Sort(n.Reads)
+		n.Reads = slices.Compact(n.Reads)
 	}
-	a.w.Nodes = nodes
 	a.settlePorts()
+}
+
+// namePorts names the ports of a choice. settlePorts completes it.
+func (a *adapter) namePorts(n *workflow.Node, name func(int) string, otherwise string) {
+	cases := slices.Clone(n.Decide.Cases)
+	for i := range cases {
+		port := name(i)
+		a.moveEdges(n.ID, cases[i].Port, port)
+		cases[i].Port = port
+	}
+	a.moveEdges(n.ID, n.Decide.Else, otherwise)
+	n.Decide = &workflow.Decide{Cases: cases, Else: otherwise}
 }
 
 // movedPrefix marks a port that was assigned to an edge, until all edges of its node have theirs.
@@ -128,10 +121,10 @@ func (a *adapter) settlePorts() {
 	}
 }
 
-func (a *adapter) moveEdges(from, port, to, as string) {
+func (a *adapter) moveEdges(from, port, as string) {
 	for i := range a.w.Edges {
 		if e := &a.w.Edges[i]; e.From == from && e.PortName() == port {
-			e.From, e.Port = to, movedPrefix+as
+			e.Port = movedPrefix + as
 		}
 	}
 }

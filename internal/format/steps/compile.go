@@ -36,8 +36,10 @@ func (r *reader) compile() {
 		switch s.kind {
 		case agentStep:
 			r.checkAgentStep(s)
-		case conditionStep:
-			r.checkCondition(s)
+		case conditionStep, switchStep:
+			for _, c := range s.cases {
+				r.checkCondition(s, c)
+			}
 		}
 	})
 	r.checkInstructions()
@@ -118,8 +120,8 @@ func (c *compiler) step(s *step) []end {
 	switch s.kind {
 	case parallelStep:
 		return c.parallel(s)
-	case conditionStep:
-		return c.condition(s)
+	case conditionStep, switchStep:
+		return c.decide(s)
 	case mapStep:
 		return c.addMap(s)
 	case agentStep:
@@ -143,19 +145,30 @@ func (c *compiler) step(s *step) []end {
 	return []end{{node: s.node}}
 }
 
-func (c *compiler) condition(s *step) []end {
+// decide adds a condition or a switch.
+func (c *compiler) decide(s *step) []end {
 	n := c.node(s, workflow.KindDecide)
-	n.Decide = &workflow.Decide{
-		Cases: []workflow.Case{{
-			Port: workflow.PortTrue,
-			When: workflow.Condition{Language: workflow.LangExpr, Text: c.reader.conditions[s].text},
-		}},
-		Else: workflow.PortFalse,
+	n.Decide = &workflow.Decide{Else: workflow.PortFalse}
+	if s.kind == switchStep {
+		n.Decide.Else = PortElse
 	}
-	n.Reads = c.reader.conditions[s].reads
+	for i, a := range s.cases {
+		port := workflow.PortTrue
+		if s.kind == switchStep {
+			port = CasePort(i)
+		}
+		n.Decide.Cases = append(n.Decide.Cases, workflow.Case{Port: port,
+			When: workflow.Condition{Language: workflow.LangExpr, Text: a.cond.text}})
+		n.Reads = append(n.Reads, a.cond.reads...)
+	}
+	slices.Sort(n.Reads)
+	n.Reads = slices.Compact(n.Reads)
 	c.add(n, s)
-	open := c.branch(s.yes, end{s.node, workflow.PortTrue})
-	no := c.branch(s.no, end{s.node, workflow.PortFalse})
+	var open []end
+	for i, a := range s.cases {
+		open = append(open, c.branch(a.then, end{s.node, n.Decide.Cases[i].Port})...)
+	}
+	no := c.branch(s.no, end{s.node, n.Decide.Else})
 	if len(s.reordered) > 0 && s.no != nil && len(s.no.items) > 0 {
 		// S4-8 (a): what the condition reads is produced again, then the condition is evaluated
 		// again.
@@ -252,8 +265,13 @@ func (c *compiler) sortEdges() {
 	rank := map[end]int{}
 	for i, n := range c.w.Nodes {
 		pos[n.ID] = i
-		rank[end{n.ID, workflow.PortFalse}] = 1
 		rank[end{n.ID, workflow.PortLimit}] = len(c.w.Edges)
+		if n.Decide != nil {
+			for j, k := range n.Decide.Cases {
+				rank[end{n.ID, k.Port}] = j
+			}
+			rank[end{n.ID, n.Decide.Else}] = len(n.Decide.Cases)
+		}
 		if n.Fork != nil {
 			for j, b := range n.Fork.Branches {
 				rank[end{n.ID, b.ID}] = j

@@ -75,8 +75,7 @@ func (u *unraveler) openPort(n *workflow.Node) bool {
 		ports[u.w.Edges[i].PortName()] = true
 	}
 	if n.Kind == workflow.KindDecide {
-		yes, no := branchPorts(n)
-		return !ports[yes] || !ports[no]
+		return slices.ContainsFunc(branchPorts(n.Decide), func(port string) bool { return !ports[port] })
 	}
 	if n.Wait != nil && n.Wait.Kind == workflow.WaitApproval {
 		return !ports[workflow.PortApprove]

@@ -146,7 +146,7 @@ func (r *reader) waitKey(s *step, f field, depth int) bool {
 	x := &s.more
 	switch f.key {
 	case "options":
-		x.options = r.choices(f)
+		x.options = r.answers(f)
 	case "schema":
 		x.schema = r.mapValue(f)
 	case "deadline":
@@ -231,8 +231,8 @@ func (r *reader) oneOf(f field, words ...string) string {
 	return word
 }
 
-// choices reads the options of a question: strings, at least one, without duplicates.
-func (r *reader) choices(f field) []string {
+// answers reads the options of a question: strings, at least one, without duplicates.
+func (r *reader) answers(f field) []string {
 	out := r.texts(f)
 	for i, o := range out {
 		if strings.TrimSpace(o) == "" || slices.Contains(out[:i], o) {

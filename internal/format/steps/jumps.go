@@ -57,7 +57,7 @@ func (r *reader) hoist(l *list) {
 				for t.in != l && t.in.owner != nil {
 					t = t.in.owner
 				}
-				if t.in != l || t.index <= s.index || t.kind == conditionStep || t.kind == jump {
+				if t.in != l || t.index <= s.index || t.decides() || t.kind == jump {
 					continue
 				}
 				s.reordered = append(s.reordered, t)
@@ -104,13 +104,16 @@ func (r *reader) repeat(s, t *step) {
 			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
 	}
 	s.kind, s.target, s.wanted = jump, t, s.id
-	s.yes, s.no, s.limit, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, nil, extension{}
+	s.cases, s.no, s.limit, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, nil, extension{}
 }
 
 // addsTo reports whether s specifies anything beyond being a repetition of t.
 func (s *step) addsTo(t *step) bool {
-	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
-		s.yes != nil || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
+	says := func(c *choice) bool {
+		return c.then != nil || c.text != "" && (len(t.cases) == 0 || c.text != t.cases[0].text)
+	}
+	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name ||
+		slices.ContainsFunc(s.cases, says) || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
 }
 
 // aim resolves the target of a bare scalar (S4-18).

@@ -99,8 +99,10 @@ func (u *unraveler) closes(head *item, to string) *item {
 	var found *item
 	for i := range u.w.Nodes {
 		it := u.done[u.w.Nodes[i].ID]
-		if it == nil || it.in == nil || i != u.pos[it.node.ID] || !slices.ContainsFunc(slices.Concat(it.yes, it.no),
-			func(t *item) bool { return t.target == head }) {
+		if it == nil || it.in == nil || i != u.pos[it.node.ID] || !slices.ContainsFunc(append(it.cases, it.no),
+			func(l []*item) bool {
+				return slices.ContainsFunc(l, func(t *item) bool { return t.target == head })
+			}) {
 			continue
 		}
 		if u.lastOf(it)+1 == u.pos[to] {
@@ -122,7 +124,7 @@ func (u *unraveler) lastOf(it *item) int {
 	if f := it.node.Fork; f != nil {
 		last = max(last, u.pos[f.Join])
 	}
-	for _, list := range [][]*item{it.children, it.yes, it.no, it.limit} {
+	for _, list := range append(it.cases, it.children, it.no, it.limit) {
 		for _, t := range list {
 			last = max(last, u.lastOf(t))
 		}

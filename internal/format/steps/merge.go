@@ -98,11 +98,10 @@ func (u *unraveler) canShareList(n *workflow.Node, m string) bool {
 	return u.nodes[m].Parent == n.Parent && u.nodes[m].Kind != workflow.KindJoin
 }
 
-// fits reports whether the nodes between a condition and m can form its branches: in the list of
-// nodes, the true branch's nodes precede the false branch's, which precede m, and nodes whose ids
-// name their list belong there.
+// fits reports whether the nodes between a choice and m can form its branches: in the list of nodes,
+// each branch's nodes precede those of the next, the last branch's precede m, and nodes whose ids name
+// their list belong there.
 func (u *unraveler) fits(f *frame, it *item, m string) bool {
-	yes, no := branchPorts(it.node)
 	own := f.scope() + it.id + "/"
 	for id, dir := range u.placed {
 		if m != "" && strings.HasPrefix(dir, own) && u.pos[id] >= u.pos[m] {
@@ -110,7 +109,7 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 		}
 	}
 	last := u.pos[it.node.ID]
-	for _, port := range []string{yes, no} {
+	for _, port := range branchPorts(it.node.Decide) {
 		highest := last
 		if !u.region(u.target(it.node.ID, port), m, func(id string) bool {
 			highest = max(highest, u.pos[id])

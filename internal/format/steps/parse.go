@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ var (
 	stepKeys     = map[kind][]string{
 		agentStep:     {"type", "id", "name", "prompt", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		conditionStep: {"type", "id", "name", "condition", "true", "false", "limit", "retry"},
+		switchStep:    {"type", "id", "cases", "else", "limit"},
 		parallelStep:  {"type", "id", "name", "steps", "join", "quorum", "if", "timeout", "retry", "on_error"},
 		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		setStep:       {"type", "id", "values", "if", "on_error"},
@@ -34,13 +36,15 @@ var (
 			"if", "on_error"},
 	}
 	allStepKeys = []string{
-		"type", "id", "name", "prompt", "condition", "true", "false", "limit", "steps", "retry", "budget", "if",
+		"type", "id", "name", "prompt", "condition", "true", "false", "cases", "else", "limit", "steps", "retry",
+		"budget", "if",
 		"timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
 		"status", "output", "message", "reject", "on_reject", "deadline", "on_deadline", "remind_after", "roles",
 		"options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error",
 		"signal",
 		"filter",
 	}
+	caseKeys    = []string{"when", "steps"}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
 )
@@ -160,12 +164,13 @@ func (r *reader) step(s *step, depth int) {
 	for _, f := range keys {
 		r.stepKey(s, f, known, depth)
 	}
-	if s.bare && s.written && s.in.kind == branchList && s.name == "" && s.text == "" {
+	if s.bare && s.written && s.in.kind == branchList && s.name == "" &&
+		!slices.ContainsFunc(s.cases, func(c *choice) bool { return c.text != "" }) {
 		s.untyped = true // a jump back if an earlier step has the id (S4-8 b), else a separate error
 		return
 	}
 	s.malformed = s.malformed || slices.ContainsFunc(keys, func(f field) bool {
-		list := slices.Contains([]string{"steps", "true", "false", "reject", "limit"}, f.key)
+		list := slices.Contains([]string{"steps", "true", "false", "else", "reject", "limit"}, f.key)
 		text := slices.Contains([]string{"name", "condition", "tool", "workflow"}, f.key)
 		fields := slices.Contains([]string{"values", "args", "schema"}, f.key)
 		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map || fields && f.value.Kind != source.Map
@@ -176,7 +181,7 @@ func (r *reader) step(s *step, depth int) {
 // otherTypes maps other engines' words for step types to ours.
 var otherTypes = map[string]kind{
 	"llm": agentStep, "prompt": agentStep, "model": agentStep,
-	"if": conditionStep, "switch": conditionStep, "branch": conditionStep, "router": conditionStep,
+	"if": conditionStep, "branch": switchStep, "router": switchStep, "choice": switchStep, "case": switchStep,
 	"fork": parallelStep, "fan_out": parallelStep, "concurrent": parallelStep,
 	"foreach": mapStep, "for_each": mapStep, "for": mapStep, "loop": mapStep, "iterate": mapStep, "iteration": mapStep,
 	"human": askStep, "input": askStep, "question": askStep, "interrupt": approvalStep, "review": approvalStep,
@@ -216,7 +221,7 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 		r.diags.Errorf(at, s.path(), codeBadStep, "%s: agent step requires name",
 			s.title()).Hint = "name an agent of the section agents"
 		s.broken = true
-	case s.kind == conditionStep && strings.TrimSpace(s.text) == "":
+	case s.kind == conditionStep && strings.TrimSpace(s.only().text) == "":
 		r.diags.Errorf(at, s.path(), codeBadStep, "%s: condition step requires condition", s.title()).Hint =
 			`for example condition: "{{ $steps.<id>.output.approved }}"`
 		s.broken = true
@@ -226,7 +231,7 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 	}
 	switch s.kind {
 	case conditionStep:
-		if s.yes.empty() && s.no.empty() {
+		if s.only().then.empty() && s.no.empty() {
 			r.diags.Errorf(at, s.path(), codeBadStep, "%s: condition step requires true or false", s.title()).Hint =
 				"give at least one of the two branches a step" // S4-38
 		}
@@ -234,6 +239,12 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 			r.diags.Errorf(at, s.path()+".retry", codeBadStep, "%s: a condition cannot be retried", s.title()).Hint =
 				"put the retry on the step that the condition reads" // S4-24
 			s.retry = nil
+		}
+	case switchStep:
+		if len(s.cases) == 0 {
+			r.diags.Errorf(at, s.path(), codeBadStep, "%s: switch step requires cases", s.title()).Hint =
+				`for example cases: [{when: "{{ $steps.<id>.output == 'x' }}", steps: […]}]`
+			s.broken = true
 		}
 	case parallelStep:
 		if s.children.empty() {
@@ -285,7 +296,8 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 				s.title()).Hint = "leave it out, or write {{PREVIOUS_OUTPUT}} for the previous output"
 		}
 	case "condition":
-		s.text, s.value = r.condition(f), f.value
+		c := s.only()
+		c.text, c.value, c.path = r.condition(f), f.value, f.path
 	case "retry":
 		s.retry = r.retry(s, f)
 	case "budget":
@@ -300,14 +312,70 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		s.children = &list{kind: lanes, owner: s}
 		r.items(s.children, f, depth+1)
 	case "true":
-		s.yes = &list{kind: branchList, owner: s, port: "true"}
-		r.branch(s.yes, f, depth+1)
+		s.only().then = &list{kind: branchList, owner: s, port: workflow.PortTrue}
+		r.branch(s.only().then, f, depth+1)
 	case "false":
-		s.no = &list{kind: branchList, owner: s, port: "false"}
+		s.no = &list{kind: branchList, owner: s, port: workflow.PortFalse}
+		r.branch(s.no, f, depth+1)
+	case "cases":
+		r.choices(s, f, depth+1)
+	case "else":
+		s.no = &list{kind: branchList, owner: s, port: PortElse}
 		r.branch(s.no, f, depth+1)
 	default:
 		if !r.extensionKey(s, f, depth) {
 			r.unknown(f, diag.Error, s.title(), allStepKeys)
+		}
+	}
+}
+
+// only returns the case of a condition.
+func (s *step) only() *choice {
+	if s.cases == nil {
+		s.cases = []*choice{{}}
+	}
+	return s.cases[0]
+}
+
+// PortElse is the port of a switch that is fired if none of its cases holds.
+const PortElse = "else"
+
+// CasePort returns the port of a case of a switch; the first case has the index 0.
+func CasePort(i int) string { return "case-" + strconv.Itoa(i) }
+
+// choices reads the cases of a switch (X-160).
+func (r *reader) choices(s *step, f field, depth int) {
+	if f.value.Kind != source.List {
+		r.wrongType(f, "a list of cases")
+		s.malformed = true
+		return
+	}
+	for i, item := range r.list(f) {
+		c := &choice{path: item.path + ".when"}
+		s.cases = append(s.cases, c)
+		if item.value.Kind != source.Map {
+			r.wrongType(item, "a map with when and steps")
+			s.malformed = true
+			continue
+		}
+		for _, g := range r.fields(item.value) {
+			switch g.key {
+			case "when":
+				if c.text, c.value = r.condition(g), g.value; !g.value.IsScalar() {
+					s.malformed = true
+				}
+			case "steps":
+				c.then = &list{kind: branchList, owner: s, port: CasePort(i), name: fmt.Sprintf("cases[%d].steps", i)}
+				r.branch(c.then, g, depth)
+				s.malformed = s.malformed || g.value.Kind == source.Map
+			default:
+				r.unknown(g, diag.Error, fmt.Sprintf("%s.cases[%d]", s.title(), i), caseKeys)
+			}
+		}
+		if strings.TrimSpace(c.text) == "" && (c.value == nil || c.value.IsScalar()) {
+			r.diags.Errorf(item.span, item.path, codeBadStep, "%s: cases[%d] requires when", s.title(), i).Hint =
+				`for example when: "{{ $steps.<id>.output == 'x' }}"; what follows if no case holds is else`
+			s.malformed = true
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (a *author) step(indent string, branch bool) {
 	a.left--
 	kind := 0
 	if a.left > 0 {
-		kind = rapid.IntRange(0, 7).Draw(a.t, "kind")
+		kind = rapid.IntRange(0, 8).Draw(a.t, "kind")
 	}
 	a.b.WriteString(indent + "- ")
 	in := indent + "  "
@@ -106,13 +106,32 @@ func (a *author) step(indent string, branch bool) {
 			a.list(in+"  ", rapid.IntRange(1, 3).Draw(a.t, "no"), true)
 		}
 		a.limit(in)
-	case 5, 6, 7:
+	case 5:
+		a.choice(in)
+	case 6, 7, 8:
 		a.extension(in)
 	default:
 		a.b.WriteString("type: agent\n" + in + "name: " + rapid.SampledFrom([]string{"x", "y"}).Draw(a.t, "agent") +
 			"\n")
 		a.policies(in)
 	}
+}
+
+// choice writes a switch.
+func (a *author) choice(in string) {
+	a.b.WriteString("type: switch\n" + in + "cases:\n")
+	for range rapid.IntRange(1, 3).Draw(a.t, "cases") {
+		a.b.WriteString(in + "  - when: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "reads") + ".output == 'x' }}\"\n")
+		if rapid.IntRange(0, 3).Draw(a.t, "steps") != 0 {
+			a.b.WriteString(in + "    steps:\n")
+			a.list(in+"      ", rapid.IntRange(1, 2).Draw(a.t, "case"), true)
+		}
+	}
+	if rapid.Bool().Draw(a.t, "else") {
+		a.b.WriteString(in + "else:\n")
+		a.list(in+"  ", rapid.IntRange(1, 2).Draw(a.t, "no case"), true)
+	}
+	a.limit(in)
 }
 
 // limit writes the steps that follow a loop's limit, which is an error if the step closes no loop

@@ -117,6 +117,5 @@ type reader struct {
 	truncated   bool // lists were nested too deep to be read, so not all steps are known
 	steps       *index
 	permitted   []workflow.Permissions // document-level permissions
-	conditions  map[*step]checked
 	agentReads  map[string][]string
 }

@@ -22,8 +22,8 @@ type checked struct {
 
 // readBy returns the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
-	sc := scope{r: r, at: s}
-	cond, _ := celexpr.ParseCondition(s.text, expr.Options{Steps: sc.candidates(s.text), Vars: sc.variables()})
+	sc, text := scope{r: r, at: s}, s.only().text
+	cond, _ := celexpr.ParseCondition(text, expr.Options{Steps: sc.candidates(text), Vars: sc.variables()})
 	var out []*step
 	for _, ref := range cond.Refs() {
 		if t := sc.find(ref.Step()); t != nil {
@@ -33,11 +33,11 @@ func (r *reader) readBy(s *step) []*step {
 	return out
 }
 
-// checkCondition reports errors in the condition of s (S4-11, S4-17).
-func (r *reader) checkCondition(s *step) {
+// checkCondition reports errors in the condition of the case c of s (S4-11, S4-17).
+func (r *reader) checkCondition(s *step, c *choice) {
 	sc := scope{r: r, at: s}
-	cond, problems := celexpr.ParseCondition(s.text, sc.options(s.text))
-	at := place{value: s.value, path: s.path() + ".condition", title: s.title() + ": "}
+	cond, problems := celexpr.ParseCondition(c.text, sc.options(c.text))
+	at := place{value: c.value, path: c.path, title: s.title() + ": "}
 	for _, p := range problems {
 		r.problem(at, p, r.outputOrigin(sc, cond, p))
 	}
@@ -55,11 +55,10 @@ func (r *reader) checkCondition(s *step) {
 		}
 	}
 	if v, ok := cond.Constant(); ok {
-		d := r.diags.Warnf(at.span(0, len(s.text)), at.path, codeConstant, "%sthe condition is always %t", at.title, v)
+		d := r.diags.Warnf(at.span(0, len(c.text)), at.path, codeConstant, "%sthe condition is always %t", at.title, v)
 		d.Hint = "read a step's output, for example {{ $steps.<id>.output.approved }}"
 	}
-	text, reads := canonical(s.text, cond.Refs(), sc, s.block())
-	r.conditions[s] = checked{text: text, reads: reads}
+	c.cond.text, c.cond.reads = canonical(c.text, cond.Refs(), sc, s.block())
 }
 
 // checkInstructions checks the templates of all instructions (S4-15) and sets the nodes that their
@@ -158,10 +157,11 @@ func (r *reader) outputOrigin(sc scope, cond *expr.Condition, p expr.Problem) st
 }
 
 func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
-	if t.kind != conditionStep && t.kind != endStep && t.kind != sleepStep {
+	word := map[kind]string{conditionStep: "a condition", switchStep: "a switch", endStep: "an end step",
+		sleepStep: "a sleep step"}[t.kind]
+	if word == "" {
 		return false
 	}
-	word := map[kind]string{conditionStep: "a condition", endStep: "an end step", sleepStep: "a sleep step"}[t.kind]
 	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference,
 		"%s%q is %s, which has no output", at.title, t.id, word)
 	d.Related = []diag.Related{

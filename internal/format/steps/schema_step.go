@@ -29,6 +29,12 @@ func stepForms() part.Object {
 				"before, and the input; of an approval or a question what a person reads, with {{ … }}"),
 		"condition": part.Scalar("an expression that is true or false; {{ $steps.ID.output }} is the output of a step"),
 		"true":      part.Ref("branch"), "false": part.Ref("branch"), "reject": part.Ref("branch"),
+		"else": part.Ref("branch"),
+		"cases": part.With(part.Object{"type": "array", "minItems": 1, "items": part.Entry(
+			"a case: the first whose condition holds is taken", part.Object{
+				"when":  part.Scalar("a condition"),
+				"steps": part.Ref("branch"),
+			}, "when")}, "the cases of a switch, in the order in which their conditions are evaluated"),
 		"limit": part.Ref("branch"), "steps": part.Ref("steps"),
 		"if":           part.Scalar("a condition; the step is skipped where it does not hold"),
 		"timeout":      duration("how long the step may take, with all attempts and all that runs inside of it"),
@@ -79,7 +85,7 @@ func stepForms() part.Object {
 
 // stepNeeds lists the required keys of each type of step.
 var stepNeeds = map[kind][]string{
-	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"},
+	agentStep: {"name"}, conditionStep: {"condition"}, switchStep: {"cases"}, parallelStep: {"steps"}, toolStep: {"tool"},
 	workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"},
 	signalStep: {"signal"},
 }

@@ -224,7 +224,7 @@ func (l *list) inside(f func(*step) bool) bool {
 	for _, t := range l.items {
 		switch t.kind {
 		case jump:
-		case conditionStep:
+		case conditionStep, switchStep:
 			for _, sub := range t.lists() {
 				if !sub.inside(f) {
 					return false

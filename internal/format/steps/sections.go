@@ -43,7 +43,7 @@ func newReader(root *source.Node, opts Options) *reader {
 		warnedProviders: map[string]bool{},
 		shared:          map[string]field{}, defaults: map[string]workflow.ModelParams{}, aliases: map[string]string{},
 		modelProviders: map[string]workflow.Provider{}, shares: map[string]string{},
-		conditions: map[*step]checked{}, agentReads: map[string][]string{},
+		agentReads: map[string][]string{},
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // item is a step to be written.
 type item struct {
 	node     *workflow.Node
-	id       string // short form
-	needsID  bool   // the document must state the id
-	yes, no  []*item
+	id       string    // short form
+	needsID  bool      // the document must state the id
+	cases    [][]*item // of a condition or a switch
+	no       []*item
 	limit    []*item
 	children []*item
 	target   *item // of a jump
@@ -28,7 +29,7 @@ type frame struct {
 	items *[]*item
 	kind  listKind
 	owner *item
-	port  string // of a branch: true or false, whatever the node calls it
+	port  string // of a branch: its port in a steps document, whatever the node calls it
 	up    *frame
 }
 
@@ -42,6 +43,7 @@ type unraveler struct {
 	pos         map[string]int
 	placed      map[string]string // paths of the lists named in node ids, by node; "" for the outermost
 	out         map[string][]int  // edges by source, in order, except side edges
+	ports       map[end][]int     // the same edges by source and port
 	side        map[string][]int  // edges expressed by a key of their source: see isSide
 	deferred    []func()          // checks deferred until the lists are filled
 	back        []bool            // parallel to w.Edges
@@ -64,7 +66,7 @@ type ahead struct{ condition, read int }
 func unravel(w *workflow.Workflow, unsupported *lost.List) (items, loose []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{},
-		out: map[string][]int{}, side: map[string][]int{},
+		out: map[string][]int{}, ports: map[end][]int{}, side: map[string][]int{},
 		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{},
 		limited: map[*item]bool{}, unsupported: unsupported,
 	}
@@ -94,11 +96,13 @@ func unravel(w *workflow.Workflow, unsupported *lost.List) (items, loose []*item
 			continue
 		}
 		u.out[e.From] = append(u.out[e.From], i)
+		port := end{e.From, e.PortName()}
+		u.ports[port] = append(u.ports[port], i)
 	}
 	u.findBack()
 	for i := range w.Nodes {
 		for _, id := range w.Nodes[i].Reads {
-			if w.Nodes[i].Decide != nil && u.pos[id] > i {
+			if d := w.Nodes[i].Decide; d != nil && !isSwitch(d) && u.pos[id] > i {
 				u.ahead = append(u.ahead, ahead{condition: i, read: u.pos[id]})
 			}
 		}
@@ -151,22 +155,30 @@ func (u *unraveler) collectUnplaced() {
 
 // target returns the first node to which a port leads without a jump.
 func (u *unraveler) target(id, port string) string {
-	for _, i := range u.out[id] {
-		if u.w.Edges[i].PortName() == port && !u.back[i] {
+	for _, i := range u.ports[end{id, port}] {
+		if !u.back[i] {
 			return u.w.Edges[i].To
 		}
 	}
 	return ""
 }
 
-// branchPorts returns the ports of a decide node that correspond to a condition's true and false,
-// whatever the node calls them.
-func branchPorts(n *workflow.Node) (yes, no string) {
-	yes, no = workflow.PortTrue, n.Decide.Else
-	if len(n.Decide.Cases) > 0 {
-		yes = n.Decide.Cases[0].Port
+// isSwitch reports whether a choice is written as a switch rather than as a condition.
+func isSwitch(d *workflow.Decide) bool {
+	return len(d.Cases) > 1 || len(d.Cases) == 1 && d.Cases[0].Port == CasePort(0)
+}
+
+// branchPorts returns the ports of a choice: those of its cases, and the one that is fired if none
+// holds.
+func branchPorts(d *workflow.Decide) []string {
+	var ports []string
+	for _, c := range d.Cases {
+		ports = append(ports, c.Port)
 	}
-	return yes, no
+	if len(ports) == 0 {
+		ports = []string{workflow.PortTrue}
+	}
+	return append(ports, d.Else)
 }
 
 // isPath reports whether a node's id names its enclosing lists.
@@ -287,9 +299,22 @@ func (u *unraveler) fillFrom(f *frame, id, stop string) {
 		case workflow.KindDecide:
 			it := u.append(f, n)
 			merge := u.merge(f, it, stop)
-			yes, no := branchPorts(n)
-			u.branch(&frame{items: &it.yes, kind: branchList, owner: it, port: workflow.PortTrue, up: f}, yes, merge)
-			u.branch(&frame{items: &it.no, kind: branchList, owner: it, port: workflow.PortFalse, up: f}, no, merge)
+			ports := branchPorts(n.Decide)
+			it.cases = make([][]*item, len(ports)-1)
+			for i, port := range ports {
+				in := &frame{kind: branchList, owner: it, up: f}
+				switch last := i == len(it.cases); {
+				case last && isSwitch(n.Decide):
+					in.items, in.port = &it.no, PortElse
+				case last:
+					in.items, in.port = &it.no, workflow.PortFalse
+				case isSwitch(n.Decide):
+					in.items, in.port = &it.cases[i], CasePort(i)
+				default:
+					in.items, in.port = &it.cases[i], workflow.PortTrue
+				}
+				u.branch(in, port, merge)
+			}
 			id = merge
 		default:
 			u.append(f, n)
@@ -387,10 +412,9 @@ func (u *unraveler) lane(f *frame, it *item, port, join string) {
 func (u *unraveler) branch(in *frame, port, merge string) {
 	it := in.owner
 	found := false
-	for _, i := range u.out[it.node.ID] {
+	for _, i := range u.ports[end{it.node.ID, port}] {
 		e := u.w.Edges[i]
 		switch {
-		case e.PortName() != port:
 		case e.When != nil:
 			u.unsupported.Nodef(it.node, "the guard of the edge to %q", e.To)
 		case found:

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/hocket-run/hocket/diag"
@@ -15,6 +17,7 @@ type kind int
 const (
 	agentStep kind = iota
 	conditionStep
+	switchStep
 	parallelStep
 	toolStep
 	setStep
@@ -30,8 +33,8 @@ const (
 
 // stepTypes returns the document keywords for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow",
-		"map", "signal"}
+	return []string{"agent", "condition", "switch", "parallel", "tool", "set", "end", "approval", "ask", "sleep",
+		"workflow", "map", "signal"}
 }
 
 func (k kind) String() string {
@@ -46,7 +49,7 @@ type listKind int
 
 const (
 	rootList   listKind = iota // the steps of the workflow
-	branchList                 // the steps of a condition's true or false branch
+	branchList                 // the steps of a branch of a condition or a switch
 	lanes                      // the steps of a parallel block: they run concurrently, so none precedes another
 	bodyList                   // the steps of a map, for each item
 )
@@ -56,6 +59,7 @@ type list struct {
 	kind  listKind
 	owner *step // nil for the root
 	port  string
+	name  string // where it is in its owner, in messages
 	// the branch is a bare scalar instead of a list (S4-18)
 	scalar bool
 	items  []*step
@@ -76,8 +80,8 @@ type step struct {
 
 	name     string // the agent, or the tool
 	prompt   string // of an agent step: the user message, "" for the outputs of all previous steps
-	text     string // the condition, as written
-	yes, no  *list
+	cases    []*choice
+	no       *list // of a condition, a switch or an approval: what follows if no case holds, or a rejection
 	limit    *list // of a condition or an approval that closes a loop: what follows when the loop reaches its limit
 	children *list
 	body     *list // of a map
@@ -98,8 +102,19 @@ type step struct {
 
 	where              field // the whole item
 	idField, nameField field
-	value              *source.Node // the condition's text
 }
+
+// choice is a case of a condition, which has one, or of a switch.
+type choice struct {
+	text  string       // the condition, as written
+	value *source.Node // its node
+	path  string       // its path in the document
+	then  *list        // nil continues with the next step
+	cond  checked
+}
+
+// decides reports whether s chooses one of its branches.
+func (s *step) decides() bool { return s.kind == conditionStep || s.kind == switchStep }
 
 func (s *step) span() diag.Span { return s.where.span }
 
@@ -127,7 +142,7 @@ func (l *list) title() string {
 	case l.borders():
 		return l.owner.title() + ".steps"
 	}
-	return l.owner.title() + "." + l.port
+	return l.owner.title() + "." + cmp.Or(l.name, l.port)
 }
 
 // borders reports whether what runs in l is isolated from what runs around it.
@@ -147,12 +162,12 @@ func (s *step) block() *step {
 // encounters them.
 func (s *step) lists() []*list {
 	var ls []*list
-	for _, l := range []*list{s.children, s.body, s.yes, s.no, s.limit} {
-		if l != nil {
-			ls = append(ls, l)
-		}
+	ls = append(ls, s.children, s.body)
+	for _, c := range s.cases {
+		ls = append(ls, c.then)
 	}
-	return ls
+	ls = append(ls, s.no, s.limit)
+	return slices.DeleteFunc(ls, func(l *list) bool { return l == nil })
 }
 
 // walk calls f for every step nested in l, parents first, in declared order.

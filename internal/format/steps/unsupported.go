@@ -137,21 +137,22 @@ func (o *writer) decide(n *workflow.Node) {
 	if n.Name != "" && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
 		o.unsupported.Nodef(n, "the name %q", n.Name)
 	}
-	if len(d.Cases) != 1 {
-		o.unsupported.Nodef(n, "a choice among %d branches: a condition has true and false", len(d.Cases)+1)
-		return
+	if len(d.Cases) == 0 {
+		o.unsupported.Nodef(n, "a choice without conditions")
 	}
 	if d.Else == "" {
-		o.unsupported.Nodef(n, "that it fails where its condition does not hold")
+		o.unsupported.Nodef(n, "that it fails if no condition holds")
 	}
-	switch c := d.Cases[0].When; c.Language {
-	case workflow.LangExpr:
-	case workflow.LangMatch:
-		o.unsupported.Nodef(n, "the comparison of its input with %q", c.Text)
-	default:
-		o.unsupported.Nodef(n, "the condition of the Go function %q", c.Func)
+	for _, c := range d.Cases {
+		switch c.When.Language {
+		case workflow.LangExpr:
+		case workflow.LangMatch:
+			o.unsupported.Nodef(n, "the comparison of its input with %q", c.When.Text)
+		default:
+			o.unsupported.Nodef(n, "the condition of the Go function %q", c.When.Func)
+		}
 	}
 	if n.Retry != nil {
-		o.unsupported.Nodef(n, "the retry of a condition")
+		o.unsupported.Nodef(n, "the retry of a choice")
 	}
 }

@@ -131,8 +131,8 @@ func (o *writer) step(it *item) *yaml.Node {
 		put(m, "type", plain("parallel"))
 		join(n.Fork, m)
 	case n.Decide != nil:
-		put(m, "type", plain("condition"))
-		if len(n.Decide.Cases) > 0 {
+		put(m, "type", plain(decideType(n.Decide).String()))
+		if len(n.Decide.Cases) > 0 && !isSwitch(n.Decide) {
 			put(m, "condition", text(o.condition(n.Decide.Cases[0].When)))
 		}
 	}
@@ -148,23 +148,54 @@ func (o *writer) step(it *item) *yaml.Node {
 	case n.Fork != nil, n.Map != nil:
 		put(m, "steps", o.steps(it.children))
 	case n.Decide != nil:
-		if len(it.yes)+len(it.no) == 0 {
-			o.empty = append(o.empty, n)
-		}
-		for _, b := range []struct {
-			key   string
-			items []*item
-		}{{"true", it.yes}, {"false", it.no}} {
-			if len(b.items) > 0 {
-				key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: b.key}
-				m.Content = append(m.Content, key, o.steps(b.items))
-			}
-		}
+		o.branches(it, m)
 	}
 	if len(it.limit) > 0 {
 		put(m, "limit", o.steps(it.limit))
 	}
 	return m
+}
+
+// branches writes the branches of a condition or a switch.
+func (o *writer) branches(it *item, m *yaml.Node) {
+	d := it.node.Decide
+	if isSwitch(d) {
+		cases := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for i, c := range d.Cases {
+			one := mapping()
+			put(one, "when", text(o.condition(c.When)))
+			if i < len(it.cases) && len(it.cases[i]) > 0 {
+				put(one, "steps", o.steps(it.cases[i]))
+			}
+			cases.Content = append(cases.Content, one)
+		}
+		put(m, "cases", cases)
+		if len(it.no) > 0 {
+			put(m, "else", o.steps(it.no))
+		}
+		return
+	}
+	yes := slices.Concat(it.cases...)
+	if len(yes)+len(it.no) == 0 {
+		o.empty = append(o.empty, it.node)
+	}
+	for _, b := range []struct {
+		key   string
+		items []*item
+	}{{workflow.PortTrue, yes}, {workflow.PortFalse, it.no}} {
+		if len(b.items) > 0 {
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: b.key}
+			m.Content = append(m.Content, key, o.steps(b.items))
+		}
+	}
+}
+
+// decideType returns the type of the step that is written for a choice.
+func decideType(d *workflow.Decide) kind {
+	if isSwitch(d) {
+		return switchStep
+	}
+	return conditionStep
 }
 
 // condition returns the source of a condition. In a workflow it names nodes; in a document a nearer
