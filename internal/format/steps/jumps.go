@@ -113,7 +113,8 @@ func (s *step) addsTo(t *step) bool {
 		return c.then != nil || c.text != "" && (len(t.cases) == 0 || c.text != t.cases[0].text)
 	}
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name ||
-		slices.ContainsFunc(s.cases, says) || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
+		slices.ContainsFunc(s.cases, says) || s.no != nil || s.limit != nil || s.children != nil || s.body != nil ||
+		s.retry != nil
 }
 
 // aim resolves the target of a bare scalar (S4-18).

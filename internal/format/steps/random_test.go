@@ -121,7 +121,8 @@ func (a *author) step(indent string, branch bool) {
 func (a *author) choice(in string) {
 	a.b.WriteString("type: switch\n" + in + "cases:\n")
 	for range rapid.IntRange(1, 3).Draw(a.t, "cases") {
-		a.b.WriteString(in + "  - when: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "reads") + ".output == 'x' }}\"\n")
+		a.b.WriteString(in + "  - when: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "reads") +
+			".output == 'x' }}\"\n")
 		if rapid.IntRange(0, 3).Draw(a.t, "steps") != 0 {
 			a.b.WriteString(in + "    steps:\n")
 			a.list(in+"      ", rapid.IntRange(1, 2).Draw(a.t, "case"), true)

@@ -85,8 +85,8 @@ func stepForms() part.Object {
 
 // stepNeeds lists the required keys of each type of step.
 var stepNeeds = map[kind][]string{
-	agentStep: {"name"}, conditionStep: {"condition"}, switchStep: {"cases"}, parallelStep: {"steps"}, toolStep: {"tool"},
-	workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"},
+	agentStep: {"name"}, conditionStep: {"condition"}, switchStep: {"cases"}, parallelStep: {"steps"},
+	toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"},
 	signalStep: {"signal"},
 }
 
