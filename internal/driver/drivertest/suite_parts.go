@@ -132,6 +132,8 @@ func tests() []test {
 		{PartExport, "import of a run that is there", testImportTwice, anyTime},
 		{PartExport, "import refused (P17)", testImportRefused, anyTime},
 		{PartFork, "fork", testFork, anyTime},
+		{PartCore, "queued runs (X-107)", testQueue, anyTime},
+		{PartCore, "queued runs whose process dies (X-107)", testQueueDeath, anyTime},
 		{PartCore, "launch and follow", testLaunch, anyTime},
 		{PartInterrupt, "interrupt of one run", testInterruptOne, anyTime},
 		{PartCore, "injected clock", testClock, anyTime},
