@@ -1,24 +1,27 @@
 package drivertest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
 // enqueue starts a run that requests a slot of which there is one, as package service does.
-func enqueue(t *testing.T, c Cluster, p Process, run string) {
+func enqueue(t *testing.T, c Cluster, p Process, run string, f *flow) {
 	t.Helper()
 	slot, s := journal.Slot{Name: "queue", Run: run, Max: 1}, c.Store()
 	turn, err := s.Queue(t.Context(), slot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Start(t.Context(), driver.Spec{Run: run, Workflow: approvalFlow(), Input: text("in"), Slot: &slot,
+	if _, err := p.Start(t.Context(), driver.Spec{Run: run, Workflow: f.workflow(), Input: text("in"), Slot: &slot,
 		Queued: !turn.Admitted}); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +49,7 @@ func testQueue(t *testing.T, c Cluster) {
 	p, q := c.Open(t, Options{World: w}), c.Open(t, Options{World: w})
 	runs := []string{"r1", "r2", "r3", "r4", "r5"}
 	for i, run := range runs {
-		enqueue(t, c, []Process{p, q}[i%2], run)
+		enqueue(t, c, []Process{p, q}[i%2], run, chain(approval("ok"), agent("a")))
 	}
 	settle(t, c, p, "r1", engine.StatusPaused)
 	for _, run := range runs[1:] {
@@ -84,13 +87,36 @@ func testQueue(t *testing.T, c Cluster) {
 	closeAll(t, p, q)
 }
 
+// testQueueOrder checks that many queued runs of two processes go on one after the other, in the
+// order in which they were started.
+func testQueueOrder(t *testing.T, c Cluster) {
+	w := &sim.World{}
+	p, q := c.Open(t, Options{World: w}), c.Open(t, Options{World: w})
+	var ended time.Time
+	for i := range 12 {
+		enqueue(t, c, []Process{p, q}[i%3%2], fmt.Sprint("r", i), chain(agent("a")))
+	}
+	for i := range 12 {
+		run := fmt.Sprint("r", i)
+		settle(t, c, p, run, engine.StatusCompleted)
+		events := c.Events(t, run)
+		for _, e := range events {
+			if _, ok := e.Data.(*engine.RunStarted); ok && e.At.Before(ended) {
+				t.Errorf("run %s began at %s, the run before it ended at %s", run, e.At, ended)
+			}
+		}
+		ended = events[len(events)-1].At
+	}
+	closeAll(t, p, q)
+}
+
 // testQueueDeath checks that queued runs whose process dies begin in another one, in their order.
 func testQueueDeath(t *testing.T, c Cluster) {
 	w := &sim.World{}
 	p := c.Open(t, Options{World: w})
 	runs := []string{"r1", "r2", "r3"}
 	for _, run := range runs {
-		enqueue(t, c, p, run)
+		enqueue(t, c, p, run, chain(approval("ok"), agent("a")))
 	}
 	settle(t, c, p, "r1", engine.StatusPaused)
 	p.Kill()
@@ -107,4 +133,22 @@ func testQueueDeath(t *testing.T, c Cluster) {
 		settle(t, c, q, run, engine.StatusCompleted)
 	}
 	closeAll(t, q)
+}
+
+// testQueueFork checks that a fork of a queued run, with a definition that has no concurrency limit,
+// begins when it is resumed.
+func testQueueFork(t *testing.T, c Cluster) {
+	p, flow := c.Open(t, Options{World: &sim.World{}}), chain(approval("ok"), agent("a"))
+	enqueue(t, c, p, "r1", flow)
+	enqueue(t, c, p, "r2", flow)
+	fork, err := c.Runs(t).Derive(t.Context(), "r2", &stored.Derived{Past: stored.UpTo("r2", 1, nil),
+		Spec: &driver.Spec{Workflow: flow.workflow()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Resume(t.Context(), fork); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, fork, engine.StatusPaused)
+	queued(t, c, "r2")
 }
