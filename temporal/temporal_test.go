@@ -294,8 +294,8 @@ func TestRun_Queued(t *testing.T) {
 	queued("b")
 	c := start("c")
 	queued("c")
-	if listed, _, err := second.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusPending}}); err !=
-		nil || len(listed) != 2 {
+	listed, _, err := second.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusPending}})
+	if err != nil || len(listed) != 2 {
 		t.Errorf("%d runs are listed as pending, %v; want 2", len(listed), err)
 	}
 	if err := second.Cancel(t.Context(), "b", "no longer"); err != nil {

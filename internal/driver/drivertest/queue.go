@@ -135,8 +135,8 @@ func testQueueDeath(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// testQueueFork checks that a fork of a queued run, with a definition that has no concurrency limit,
-// begins when it is resumed.
+// testQueueFork checks that a fork of a queued run begins when it is resumed if its definition has
+// no concurrency limit.
 func testQueueFork(t *testing.T, c Cluster) {
 	p, flow := c.Open(t, Options{World: &sim.World{}}), chain(approval("ok"), agent("a"))
 	enqueue(t, c, p, "r1", flow)
