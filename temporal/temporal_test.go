@@ -257,3 +257,71 @@ func TestOpen_ServerAway(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRun_Queued checks that a run that waits for others of its key is stored and listed meanwhile,
+// can be cancelled, and begins in its turn, also after its process has ended.
+func TestRun_Queued(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	first, second := p.open(), p.open()
+	if err := hocket.Register(second, p.graph(false)); err != nil {
+		t.Fatal(err)
+	}
+	start := func(run string) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary},
+				hocket.RunOptions{ID: run, Concurrency: hocket.Concurrency{Key: "k"}})
+			done <- err
+		}()
+		return done
+	}
+	queued := func(run string) {
+		t.Helper()
+		for ; ; runtime.Gosched() {
+			info, err := second.Get(t.Context(), run)
+			if err == nil && info.Status == hocket.StatusPending {
+				return
+			}
+			if err != nil && !errors.Is(err, hocket.ErrNotFound) || err == nil {
+				t.Fatalf("%+v, %v; want a run that is pending", info, err)
+			}
+		}
+	}
+	a := start("a")
+	<-p.began
+	b := start("b")
+	queued("b")
+	c := start("c")
+	queued("c")
+	listed, _, err := second.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusPending}})
+	if err != nil || len(listed) != 2 {
+		t.Errorf("%d runs are listed as pending, %v; want 2", len(listed), err)
+	}
+	if err := second.Cancel(t.Context(), "b", "no longer"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-b; err != nil {
+		t.Error(err)
+	}
+	if info, err := second.Get(t.Context(), "b"); err != nil || info.Status != hocket.StatusCancelled {
+		t.Errorf("%+v, %v; want a run that is cancelled", info, err)
+	}
+	if err := second.Recover(t.Context()); err != nil { // so that it knows the run that waits
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, done := range []<-chan error{a, c} {
+		if err := <-done; !errors.Is(err, hocket.ErrInterrupted) {
+			t.Errorf("Run of the engine that was closed: %v", err)
+		}
+	}
+	close(p.let)
+	for _, run := range []string{"a", "c"} {
+		if info, err := second.Wait(t.Context(), run); err != nil || info.Status != hocket.StatusCompleted {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+}

@@ -192,7 +192,7 @@ type Spec struct {
 	Place string
 	// Slot is the run's request to the store for a slot that limits how many runs of a name run
 	// concurrently; nil means no request. If Queued, the run has no slot yet and does
-	// nothing until it has one. Start returns ErrNoQueue if the driver cannot wait for a slot.
+	// nothing until it has one.
 	Slot   *journal.Slot
 	Queued bool
 	// Session is the session that the run belongs to; "" means none. At most one run of a session

@@ -15,9 +15,6 @@ import (
 // ErrClosed is returned when the driver was closed.
 var ErrClosed = errors.New("driver is closed")
 
-// ErrNoQueue is returned when runs of this driver cannot wait for their turn; see [Spec.Queued].
-var ErrNoQueue = errors.New("runs of this driver do not wait for their turn")
-
 // ErrInterrupted is the cause of the end of calls that are stopped so that the run can be resumed
 // later.
 var ErrInterrupted = errors.New("interrupted")

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -69,6 +70,8 @@ type Cluster interface {
 	Open(t *testing.T, o Options) Process
 	// Events reads a run's journal. It returns nil if the run does not exist.
 	Events(t *testing.T, run string) []engine.Event
+	// Store returns a handle of the store that outlives the processes.
+	Store() journal.Backend
 	// Runs returns the stored runs, which need no driver.
 	Runs(t *testing.T) *stored.Runs
 	// Fresh creates another empty cluster.

@@ -66,6 +66,8 @@ func sqliteCluster(t *testing.T) *cluster {
 	return &cluster{open: open, reader: open(""), fresh: sqliteCluster, slow: true}
 }
 
+func (c *cluster) Store() journal.Backend { return c.reader }
+
 func (c *cluster) Runs(*testing.T) *stored.Runs {
 	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe,
 		Program: func(*workflow.Workflow) (driver.Program, error) {

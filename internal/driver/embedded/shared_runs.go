@@ -177,6 +177,27 @@ func (d *Driver) StartCommon(ctx context.Context, spec *driver.Spec) (held.Prepa
 	return p, d.common.Create(ctx, &p)
 }
 
+// AdmitCommon lets a pending run that is held in common begin if its turn has come, and
+// returns its position in its queue. Processes may do so concurrently: the run begins once.
+//
+// Errors: journal.ErrOwned if another program has the run's functions; those of the store and of
+// held.Common.Decide.
+func (d *Driver) AdmitCommon(ctx context.Context, head journal.Head) (journal.Turn, error) {
+	c, err := d.definition(ctx, head.Definition)
+	switch {
+	case err != nil:
+		return journal.Turn{}, journal.InRun(head.Run, err)
+	case d.lacksFunctions(c):
+		return journal.Turn{}, &journal.OwnedError{Run: head.Run, Owner: journal.Common()}
+	}
+	slot, _ := driver.SlotOf(head.Run, head.Meta)
+	turn, err := d.admit(ctx, slot)
+	if err != nil || !turn.Admitted {
+		return turn, err
+	}
+	return turn, d.askCommon(ctx, head.Run, engine.Admitted{})
+}
+
 // HasDeadline reports whether a wait of a paused run has a deadline.
 func (d *Driver) HasDeadline(ctx context.Context, h journal.Head) (bool, error) {
 	c, err := d.definition(ctx, h.Definition)

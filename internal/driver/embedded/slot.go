@@ -27,12 +27,8 @@ func (a *actor) askForSlot() {
 	})
 }
 
-// awaitSlot waits until the run has a slot. It returns false if ctx was done first. A run that is
-// in no queue, such as one imported from another store, requests a slot again.
+// awaitSlot waits until the run has a slot. It returns false if ctx was done first.
 func (a *actor) awaitSlot(ctx context.Context) bool {
-	if a.slot.Run == "" { // no slot requested
-		return true
-	}
 	var b backoff
 	for {
 		turn, err := a.lookForSlot(ctx)
@@ -59,7 +55,7 @@ func (a *actor) awaitSlot(ctx context.Context) bool {
 // lookForSlot requests a slot and, if none is free, waits for a change of the runs that it has to
 // wait for.
 func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
-	turn, err := a.admit(ctx)
+	turn, err := a.d.admit(ctx, a.slot)
 	if err != nil || turn.Admitted {
 		return turn, err
 	}
@@ -72,18 +68,24 @@ func (a *actor) lookForSlot(ctx context.Context) (journal.Turn, error) {
 	}
 	changes := a.d.subscribe(topics...)
 	defer changes.stop()
-	again, err := a.admit(ctx) // for changes stored before the subscription
+	again, err := a.d.admit(ctx, a.slot) // for changes stored before the subscription
 	if err != nil || again.Admitted || again.Behind != turn.Behind {
 		return again, err
 	}
 	return again, changes.waitAtMost(ctx, a.d.root, poll)
 }
 
-func (a *actor) admit(ctx context.Context) (journal.Turn, error) {
-	turn, err := a.d.cfg.Store.Admit(ctx, a.id)
+// admit assigns a stored run its slot if its turn has come; a slot without a name means that the
+// run requests none. A run that is in no queue, such as one imported from another store, requests a
+// slot again.
+func (d *Driver) admit(ctx context.Context, slot journal.Slot) (journal.Turn, error) {
+	if slot.Name == "" {
+		return journal.Turn{Admitted: true}, nil
+	}
+	turn, err := d.cfg.Store.Admit(ctx, slot.Run)
 	if !errors.Is(err, journal.ErrNotFound) {
 		return turn, err
 	}
-	turn, err = a.d.cfg.Store.Queue(ctx, a.slot)
-	return turn, errors.Join(err, a.d.cfg.Store.Confirm(ctx, a.id))
+	turn, err = d.cfg.Store.Queue(ctx, slot)
+	return turn, errors.Join(err, d.cfg.Store.Confirm(ctx, slot.Run))
 }

@@ -222,10 +222,10 @@ func (c *Common) store(ctx context.Context, events []engine.Event) (stored bool,
 const maxBuf = 4 << 10
 
 // Rests reports whether nothing has to be done for a run before the next request; such a run has no
-// owner.
+// owner. A pending run does not rest: it has to begin in its turn.
 func Rests(run *engine.Run) bool {
 	s := run.Status()
-	return s.Ended() || s == engine.StatusPaused && run.InFlight() == 0 || s == engine.StatusPending
+	return s.Ended() || s == engine.StatusPaused && run.InFlight() == 0
 }
 
 // uncertain reads the journal until it shows whether an append that returned an error was stored.

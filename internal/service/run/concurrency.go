@@ -135,12 +135,6 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 	}
 	spec.Queued = !turn.Admitted
 	run, err = s.launchInSession(ctx, spec, policy)
-	if errors.Is(err, driver.ErrNoQueue) {
-		if err = s.untilAdmitted(wait, spec.Run); err == nil {
-			spec.Queued = false
-			run, err = s.launchInSession(ctx, spec, policy)
-		}
-	}
 	s.confirmSlot(spec.Run, err == nil)
 	return run, err
 }
@@ -213,23 +207,6 @@ func blockingRun(t journal.Turn) string {
 func busyError(t journal.Turn, b Bound) error {
 	return errcode.New(errcode.ConcurrencyBusy, errcode.Fields{"key": b.Key, "max": b.Max, "run": blockingRun(t)},
 		journal.ErrBusy)
-}
-
-// untilAdmitted waits in this process until a run has a slot.
-func (s *Runner) untilAdmitted(ctx context.Context, run string) error {
-	for {
-		turn, err := s.store.Admit(ctx, run)
-		if err != nil || turn.Admitted {
-			return err
-		}
-		changed := make(chan struct{}, 1)
-		stop := s.store.Subscribe(changed, journal.OfRun(blockingRun(turn)))
-		err = await(ctx, changed)
-		stop()
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // confirmSlot tells the store that a run has started, or that it has not and leaves its queue. If

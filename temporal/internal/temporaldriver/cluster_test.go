@@ -117,6 +117,7 @@ func (c *cluster) Runs(*testing.T) *stored.Runs {
 		}}) //nolint:nilnil,nolintlint // there are only documents
 }
 
+func (c *cluster) Store() journal.Backend                { return c.reader }
 func (c *cluster) Slow() bool                            { return c.slow }
 func (c *cluster) Fresh(t *testing.T) drivertest.Cluster { return c.fresh(t) }
 

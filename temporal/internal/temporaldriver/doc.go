@@ -15,7 +15,9 @@
 //     (call.go).
 //  4. A run that rests without a timer, or has ended, has no workflow. An answer is appended by the
 //     process that receives it, and a signal starts the workflow again (request.go).
-//  5. Lost messages are recovered: signals from the notices of the store, workflows by a sweep
+//  5. A run that waits for a slot is pending and has no workflow. The processes that know it ask
+//     the store for the slot when other runs have ended, and let it begin (turns.go).
+//  6. Lost messages are recovered: signals from the notices of the store, workflows by a sweep
 //     (maintenance.go).
 //
 // Invariants: a result is in the journal before Temporal learns of it; a call that has a result is

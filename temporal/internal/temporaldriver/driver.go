@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/held"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // Driver executes runs through Temporal, and drives all others itself. It implements driver.Driver.
@@ -36,6 +37,9 @@ type Driver struct {
 	busy       sync.WaitGroup // calls
 	wg         sync.WaitGroup // everything else
 
+	// wake makes the maintenance check the store.
+	wake chan struct{}
+
 	// noAttributes is set if the namespace rejected search attributes.
 	noAttributes atomic.Bool
 
@@ -47,7 +51,8 @@ type Driver struct {
 	// goroutine does it.
 	unsent  map[string]bool
 	sending bool
-	keeping bool // the maintenance runs until Close
+	queued  []journal.Head // pending runs that the maintenance has not seen
+	keeping bool           // the maintenance runs until Close
 	// failing is set if the last signal failed, so that the failure is logged once.
 	failing bool
 }
@@ -61,7 +66,8 @@ func New(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{cfg: cfg, host: "@" + strings.ToLower(rand.Text()[:10]), unsent: map[string]bool{}, sweeps: sweepEvery}
+	d := &Driver{cfg: cfg, host: "@" + strings.ToLower(rand.Text()[:10]), unsent: map[string]bool{}, sweeps: sweepEvery,
+		wake: make(chan struct{}, 1)}
 	for _, q := range cfg.Queues {
 		d.takes += string(q[0])
 	}

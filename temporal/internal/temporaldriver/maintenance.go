@@ -68,30 +68,30 @@ func (d *Driver) maintain(ctx context.Context) {
 		told = true
 		wait(ctx, startAgain)
 	}
-	changes := make(chan struct{}, 1)
-	defer d.cfg.Store.Subscribe(changes, journal.OfRequests(), journal.OfNotices())()
+	defer d.cfg.Store.Subscribe(d.wake, journal.OfRequests(), journal.OfNotices())()
 	var swept time.Time
-	feed, said := &feed{d: d}, repeats{}
+	feed, said := &feed{d: d, turns: turns{}}, repeats{}
 	for ctx.Err() == nil {
 		said.log(ctx, d, "cannot take requests", d.takeRequests(ctx))
 		said.log(ctx, d, "cannot read notices", feed.read(ctx))
 		if now := time.Now(); now.Sub(swept) >= d.sweeps {
-			err := d.sweep(ctx)
+			err := d.sweep(ctx, feed.turns)
 			said.log(ctx, d, "cannot compare runs with workflows", err)
 			if err == nil {
 				swept = now
 			}
 		}
-		d.pause(ctx, changes, min(feed.next(), d.sweeps))
+		said.log(ctx, d, "cannot let queued runs begin", feed.beginQueued(ctx))
+		d.pause(ctx, min(feed.next(), d.sweeps))
 	}
 }
 
 // pause waits for a change in the store, or until the next check is due.
-func (d *Driver) pause(ctx context.Context, changes <-chan struct{}, limit time.Duration) {
+func (d *Driver) pause(ctx context.Context, limit time.Duration) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
-	case <-changes:
+	case <-d.wake:
 	case <-t.C:
 	case <-ctx.Done():
 	}
@@ -154,17 +154,19 @@ func (d *Driver) takeRequests(ctx context.Context) error {
 	return nil
 }
 
-// feed follows the notices of the store to find runs in which a wait was answered but whose
-// workflow was not notified, because the process that answered it died in between.
+// feed follows the notices of the store, to let queued runs begin when others have ended, and to
+// find runs in which a wait was answered but whose workflow was not notified, because the process
+// that answered it died in between.
 type feed struct {
 	d     *Driver
 	begun bool
 	last  uint64
-	open  []answered // oldest first
+	open  []continued // oldest first
+	turns turns
 }
 
-// answered is a run that must have a workflow.
-type answered struct {
+// continued is a run that was answered or has begun, and so must have a workflow.
+type continued struct {
 	run string
 	at  time.Time // by this process's clock
 }
@@ -193,8 +195,9 @@ func (f *feed) read(ctx context.Context) error {
 		for _, n := range page {
 			f.last = n.ID
 			if n.Type == string((*engine.WaitAnswered)(nil).Type()) {
-				f.open = append(f.open, answered{n.Run, time.Now()})
+				f.open = append(f.open, continued{n.Run, time.Now()})
 			}
+			f.turns.changed(n.Run)
 		}
 		if len(page) == 0 {
 			break
@@ -238,8 +241,9 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 	return nil
 }
 
-// sweep starts missing workflows: those of active runs, and of paused runs that have a deadline.
-func (d *Driver) sweep(ctx context.Context) error {
+// sweep starts missing workflows: those of active runs, and of paused runs that have a deadline. It
+// adds the pending runs to turns.
+func (d *Driver) sweep(ctx context.Context, turns turns) error {
 	began := d.now().Add(-signalGrace) // a run that was just started soon has a workflow
 	there, err := d.running(ctx)
 	if err != nil {
@@ -253,6 +257,10 @@ func (d *Driver) sweep(ctx context.Context) error {
 			return err
 		}
 		for _, h := range heads {
+			if h.Status == journal.StatusPending {
+				turns.add(h)
+				continue
+			}
 			if there[workflowID(d.cfg.Namespace, h.Run)] || h.Updated.After(began) {
 				continue
 			}

@@ -21,8 +21,9 @@ const (
 	signalsAtOnce = 16
 )
 
-// signal makes the workflow of a run query the run, and starts the workflow if there is none. It
-// returns immediately; if Temporal does not respond, the signal is retried until it does.
+// signal makes the workflow of a run query the run, and starts the workflow if there is none; the
+// workflow of a pending run is started when it begins. It returns immediately; if Temporal does not
+// respond, the signal is retried until it does.
 func (d *Driver) signal(run string) {
 	if d.takesCalls() {
 		d.startMaintenance()
@@ -121,6 +122,9 @@ func (d *Driver) signalNow(ctx context.Context, run string) error {
 	case err != nil:
 		return err
 	case head.Kind != journal.KindTemporal:
+		return nil
+	case head.Status == journal.StatusPending:
+		d.awaitTurn(head)
 		return nil
 	}
 	o := d.options(head)
