@@ -86,8 +86,8 @@ func stepForms() part.Object {
 // stepNeeds lists the required keys of each type of step.
 var stepNeeds = map[kind][]string{
 	agentStep: {"name"}, conditionStep: {"condition"}, switchStep: {"cases"}, parallelStep: {"steps"},
-	toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"},
-	signalStep: {"signal"},
+	toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"},
+	mapStep: {"over", "steps"}, signalStep: {"signal"},
 }
 
 // stepSchema builds the schema of steps from the reader's keys for each type.
