@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
-// enqueue starts a run that requests a slot of which there is one, as package service does.
+// enqueue starts a run that requests the only slot of a queue, as package service does.
 func enqueue(t *testing.T, c Cluster, p Process, run string, f *flow) {
 	t.Helper()
 	slot, s := journal.Slot{Name: "queue", Run: run, Max: 1}, c.Store()

@@ -97,8 +97,8 @@ func (r *reader) joins() {
 }
 
 // repeated returns the nodes that may be reached several times in one run: those after a node that
-// runs once for each of several paths, up to the next join. A node of which this is not known
-// counts as one that does.
+// runs once for each of several paths, up to the next join. A node for which this is
+// unknown counts as one.
 func (r *reader) repeated(out map[string][]workflow.Edge, meets func(*node) (known, yes bool)) map[string]bool {
 	found := map[string]bool{}
 	var todo []string

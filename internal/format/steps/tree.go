@@ -82,7 +82,7 @@ type step struct {
 	prompt   string // of an agent step: the user message, "" for the outputs of all previous steps
 	cases    []*choice
 	no       *list // of a condition, a switch or an approval: what follows if no case holds, or a rejection
-	limit    *list // of a condition or an approval that closes a loop: what follows when the loop reaches its limit
+	limit    *list // of a step that closes a loop: what follows when the loop reaches its limit
 	children *list
 	body     *list // of a map
 	retry    *workflow.Retry
@@ -161,8 +161,7 @@ func (s *step) block() *step {
 // lists returns the lists that s itself contains, in the order in which a reader of the document
 // encounters them.
 func (s *step) lists() []*list {
-	var ls []*list
-	ls = append(ls, s.children, s.body)
+	ls := []*list{s.children, s.body}
 	for _, c := range s.cases {
 		ls = append(ls, c.then)
 	}

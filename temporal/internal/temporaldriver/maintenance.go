@@ -165,7 +165,7 @@ type feed struct {
 	turns turns
 }
 
-// continued is a run that was answered or has begun, and so must have a workflow.
+// continued is a run that was answered or admitted, so it must have a workflow.
 type continued struct {
 	run string
 	at  time.Time // by this process's clock

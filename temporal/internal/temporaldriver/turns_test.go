@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// enqueue starts a run that requests a slot of which there is one, as package service does. The run
+// enqueue starts a run that requests the only slot of a queue, as package service does. The run
 // waits for an approval.
 func (c *cluster) enqueue(t *testing.T, d driver.Driver, run string) {
 	t.Helper()
@@ -76,14 +76,14 @@ func TestQueue_ProcessDies(t *testing.T) {
 			}
 			settles(t, c, other, "first", engine.StatusCompleted)
 			settles(t, c, other, "second", engine.StatusPaused)
-			begun := 0
+			starts := 0
 			for _, e := range c.Events(t, "second") {
 				if _, ok := e.Data.(*engine.RunStarted); ok {
-					begun++
+					starts++
 				}
 			}
-			if begun != 1 {
-				t.Errorf("the run began %d times\n%s", begun, shown(c.Events(t, "second")))
+			if starts != 1 {
+				t.Errorf("the run began %d times\n%s", starts, shown(c.Events(t, "second")))
 			}
 			if err := other.Answer(t.Context(), "second", engine.Answer{Value: quoted("approve")}); err != nil {
 				t.Fatal(err)
