@@ -147,7 +147,7 @@ func table() key {
 			{name: "resultBytes", kind: count, min: 1024, max: 64 << 20,
 				doc: "The maximum size of a tool's result in bytes; a larger one fails the call. Default: 4194304."},
 			{name: "documentNodes", kind: count, min: 1, max: 100_000,
-				doc: "The maximum number of nodes or steps of a document; one with more is refused with " +
+				doc: "The maximum number of nodes, steps and cases of a document; one with more is refused with " +
 					"too-many-nodes. Default: 20000."},
 		}},
 		{name: "outbound", kind: section, doc: "Allowed destinations of requests.", keys: []key{

@@ -53,7 +53,7 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	if most := cmp.Or(opts.MaxNodes, documents.DefaultMaxNodes); countNodes(w) > most {
 		// its other problems, its checks and its drawing would cost as much as the limit is to save
 		diags.Errorf(diag.Span{File: file}, "", CodeTooManyNodes,
-			"the document has %d nodes or steps; the limit is %d (limits: {documentNodes: …})", countNodes(w), most)
+			"the document has %d nodes, steps or cases; the limit is %d (limits: {documentNodes: …})", countNodes(w), most)
 		return nil, diags
 	}
 	if n := countPatterns(w); n > source.DefaultMaxValues {
@@ -84,12 +84,18 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	return w, dedupe(diags)
 }
 
-// countNodes returns the number of nodes of a workflow with its flows and branches.
+// countNodes returns the number of nodes of a workflow with its flows and branches. A choice counts as
+// one node for each of its cases.
 func countNodes(w *workflow.Workflow) int {
 	if w == nil {
 		return 0
 	}
 	n := len(w.Nodes)
+	for i := range w.Nodes {
+		if d := w.Nodes[i].Decide; d != nil {
+			n += max(len(d.Cases)-1, 0)
+		}
+	}
 	for _, flow := range w.Flows {
 		n += countNodes(flow)
 	}

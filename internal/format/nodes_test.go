@@ -17,12 +17,15 @@ func TestRead_MaxNodes(t *testing.T) {
 	}
 	flat := "workflow:\n" + steps(9) + "    - {type: end, output: x}\n"
 	nested := "workflow:\n  - type: map\n    over: [a]\n    steps:\n" + steps(20)
+	cases := "workflow:\n" + steps(1) + "    - type: switch\n      cases:\n" +
+		strings.Repeat("        - {when: \"{{ $input == 'x' }}\"}\n", 20)
 	for name, c := range map[string]struct {
 		text string
 		most int
 		want bool
 	}{
 		"below": {flat, 12, false}, "above": {flat, 5, true}, "of a flow": {nested, 10, true},
+		"cases": {cases, 10, true}, "few cases": {cases, 30, false},
 	} {
 		w, diags := format.Read("x", []byte(c.text), format.Options{MaxNodes: c.most})
 		got := strings.Contains(fmt.Sprint(diags), format.CodeTooManyNodes)
