@@ -109,11 +109,12 @@ func (r *reader) repeat(s, t *step) {
 
 // addsTo reports whether s specifies anything beyond being a repetition of t.
 func (s *step) addsTo(t *step) bool {
-	says := func(c *choice) bool {
-		return c.then != nil || c.text != "" && (len(t.cases) == 0 || c.text != t.cases[0].text)
+	adds := len(s.cases) > len(t.cases)
+	for i, c := range s.cases {
+		adds = adds || c.then != nil || c.text != "" && c.text != t.cases[i].text
 	}
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name ||
-		slices.ContainsFunc(s.cases, says) || s.no != nil || s.limit != nil || s.children != nil || s.body != nil ||
+		adds || s.no != nil || s.limit != nil || s.children != nil || s.body != nil ||
 		s.retry != nil
 }
 

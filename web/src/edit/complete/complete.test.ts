@@ -109,6 +109,13 @@ const table: [format: Format, text: string, labels: string[]][] = [
   ['steps', 'workflow:\n  - {type: parallel, name: ¦}', []],
   ['steps', 'workflow:\n  - {id: a, type: set}\n  - type: tool\n    tool: t\n    on_error:\n      goto: ¦', ['a', 't']],
   ['steps', 'workflow:\n  - {id: a, type: set}\n  - {type: condition, condition: x, true: ¦}', ['a', '…']],
+  ['steps', 'workflow:\n  - {id: a, type: set}\n  - {type: switch, cases: [{when: x, steps: ¦}]}', ['a', '…']],
+  [
+    'steps',
+    'workflow:\n  - {type: switch, cases: [{when: x, steps: [{id: b, type: set}]}], else: [{id: c, type: set}]}\n' +
+      '  - {type: end, output: "{{ $steps.¦',
+    ['b', 'c', '…'],
+  ],
   // Expressions.
   ['steps', 'workflow:\n  - {id: a, type: set}\n  - {type: end, output: "{{ $steps.¦', ['a']],
   ['steps', 'workflow:\n  - {id: a, type: set}\n  - type: end\n    output: "{{ $steps.a.¦ }}"', ['output', '…']],

@@ -40,7 +40,7 @@ function stepsOf(root: Node): string[] {
     if (n?.kind === 'list') for (const item of n.items) walk(item)
     if (n?.kind !== 'map') return
     if (textOf(n, 'type')) out.push(textOf(n, 'id') || textOf(n, 'name') || textOf(n, 'tool'))
-    for (const key of ['workflow', 'steps', 'true', 'false', 'reject', 'limit']) walk(valueOf(n, key))
+    for (const key of ['workflow', 'steps', 'true', 'false', 'cases', 'else', 'reject', 'limit']) walk(valueOf(n, key))
   }
   walk(root)
   return out
@@ -48,7 +48,7 @@ function stepsOf(root: Node): string[] {
 
 const nodeKeys = /^(source|target|from|to|(source|target|entrypoint)_?[nN]ode_?[iI]d|human_?[hH]andoff)$/
 const agentKeys = /^agent_?[iI]d$/
-const jumpKeys = ['goto', 'true', 'false', 'limit', 'reject']
+const jumpKeys = ['goto', 'true', 'false', 'else', 'limit', 'reject']
 
 // namedAt returns the names that are allowed as a value.
 export function namedAt(p: Place, format: string, names: Names, catalog: readonly string[]): string[] {
@@ -59,7 +59,8 @@ export function namedAt(p: Place, format: string, names: Names, catalog: readonl
   if (typeof to === 'number')
     return ['handoffs', 'sub_agents', 'subAgents'].includes(key) ? (format === 'canvas' ? names.nodes : all) : []
   if (format === 'steps') {
-    if (jumpKeys.includes(key)) return names.steps
+    const ofCase = to === 'steps' && p.steps.at(-3)?.to === 'cases'
+    if (jumpKeys.includes(key) || ofCase) return names.steps
     if (key === 'name') return siblingOf(p, 'type') === 'agent' ? all : []
     return key === 'model' ? names.models : []
   }
