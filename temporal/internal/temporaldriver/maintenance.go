@@ -242,13 +242,10 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 }
 
 // sweep starts missing workflows: those of active runs, and of paused runs that have a deadline. It
-// adds the pending runs to turns.
+// adds the pending runs to turns, also if the workflows cannot be listed.
 func (d *Driver) sweep(ctx context.Context, turns turns) error {
 	began := d.now().Add(-signalGrace) // a run that was just started soon has a workflow
-	there, err := d.running(ctx)
-	if err != nil {
-		return err
-	}
+	there, unknown := d.running(ctx)
 	q := journal.Query{Kind: journal.KindTemporal, Statuses: []journal.Status{journal.StatusPending,
 		journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
 	for {
@@ -261,7 +258,7 @@ func (d *Driver) sweep(ctx context.Context, turns turns) error {
 				turns.add(h)
 				continue
 			}
-			if there[workflowID(d.cfg.Namespace, h.Run)] || h.Updated.After(began) {
+			if unknown != nil || there[workflowID(d.cfg.Namespace, h.Run)] || h.Updated.After(began) {
 				continue
 			}
 			if h.Status == journal.StatusPaused {
@@ -275,7 +272,7 @@ func (d *Driver) sweep(ctx context.Context, turns turns) error {
 			d.log(ctx, "cannot start workflow", d.heal(ctx, h.Run))
 		}
 		if q.Cursor = next; next == "" {
-			return nil
+			return unknown
 		}
 	}
 }

@@ -70,9 +70,12 @@ func (t turns) changed(run string) {
 // beginQueued lets the pending runs begin whose turn has come.
 func (f *feed) beginQueued(ctx context.Context) error {
 	f.d.mu.Lock()
-	queued := f.d.queued
+	queued, closed := f.d.queued, f.d.closed
 	f.d.queued = nil
 	f.d.mu.Unlock()
+	if closed { // a run that began now would get no workflow from this process
+		return nil
+	}
 	for _, h := range queued {
 		f.turns.add(h)
 	}
@@ -120,7 +123,7 @@ func (f *feed) tryRun(ctx context.Context, run string) (turn journal.Turn, err e
 	case err == nil && head.Kind != journal.KindTemporal:
 		return journal.Turn{Admitted: true}, nil
 	case err == nil && head.Status != journal.StatusPending:
-		// the process that let it begin may have died before it sent the signal
+		// The process that let it begin may have died before it sent the signal.
 		f.open = append(f.open, continued{run, time.Now()})
 		return journal.Turn{Admitted: true}, nil
 	case err == nil:
@@ -131,7 +134,7 @@ func (f *feed) tryRun(ctx context.Context, run string) (turn journal.Turn, err e
 	switch {
 	case moved, errors.Is(err, journal.ErrNotFound), errors.Is(err, journal.ErrOwned):
 		return journal.Turn{Admitted: true}, nil
-	case bad, held.IsPermanent(err):
+	case bad, held.IsDefect(err), held.IsPermanent(err):
 		f.d.log(ctx, "cannot let a queued run begin", err)
 		return journal.Turn{Admitted: true}, nil
 	}
