@@ -53,7 +53,8 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	if most := cmp.Or(opts.MaxNodes, documents.DefaultMaxNodes); countNodes(w) > most {
 		// its other problems, its checks and its drawing would cost as much as the limit is to save
 		diags.Errorf(diag.Span{File: file}, "", CodeTooManyNodes,
-			"the document has %d nodes, steps or cases; the limit is %d (limits: {documentNodes: …})", countNodes(w), most)
+			"the document has %d nodes, steps or cases; the limit is %d (limits: {documentNodes: …})", countNodes(w),
+			most)
 		return nil, diags
 	}
 	if n := countPatterns(w); n > source.DefaultMaxValues {
