@@ -431,7 +431,7 @@ var layers = []layer{
 		"internal/store/storecopy", "internal/telemetry", "internal/telemetry/otlp", "internal/text",
 		"internal/tool/fetch/page", "internal/tracecontext", "internal/view", "examples", "workflow", "diag"},
 		"the command line composes the program: it starts the server and calls the service or a client of a server; " +
-		"no SDK and no database"},
+			"no SDK and no database"},
 	{"internal/cmd/docs", []string{"internal/cli", "internal/format"},
 		"it writes the reference of the command line from its commands"},
 	{"internal/cmd/check", nil, "it calls git, the go command and the linter"},
