@@ -13,7 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -112,6 +114,20 @@ func (a *app) audited(ctx context.Context, s stateReader, r access.Record, do fu
 	}
 	r.Namespace = a.namespaceInUse()
 	return errors.Join(a.recorded(ctx, log, r, do), closeLog())
+}
+
+// perform carries out an operation of the table: on a server, which records it, or on the store of
+// this machine, where it is recorded here.
+func perform[In, Out any](ctx context.Context, a *app, s stateReader, o *op.Op[In, Out], in *In) (out Out, err error) {
+	if r, ok := s.(*client.Remote); ok {
+		return client.Call(ctx, r, o, in)
+	}
+	err = a.audited(ctx, s, access.Record{Action: o.Action, Target: o.Target(in)}, func(r *access.Record) (err error) {
+		here, _ := s.(*service.Service)
+		out, err = o.Do(ctx, op.Local(here, func(_, target string) { r.Target = target }), in)
+		return err
+	})
+	return out, err
 }
 
 // recorded calls do, which makes a change, and records it in the audit log as a local one: first

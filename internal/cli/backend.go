@@ -42,10 +42,8 @@ type stateReader interface {
 // control holds the operations of verbs that change runs.
 type control interface {
 	Answer(ctx context.Context, run string, a service.AnswerRequest) error
-	Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error)
 	Proceed(ctx context.Context, rec service.Recorded, p service.Proceed) error
 	TakeUp(ctx context.Context, run string) error
-	Cancel(ctx context.Context, run, reason string) error
 	Stopped(ctx context.Context, run string) (driver.State, error)
 	Interrupt(ctx context.Context, run string) error
 	Fork(ctx context.Context, run string, at uint64, rights service.ForkRights) (string, error)

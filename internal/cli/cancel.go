@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -35,7 +36,8 @@ func (a *app) cancelCmd() *cobra.Command {
 			if err := a.reportDriver(c.Context(), s, run, takeOver); err != nil {
 				return err
 			}
-			if err := s.Cancel(c.Context(), run, reason); err != nil {
+			in := &op.CancelIn{RunPath: op.RunPath{ID: run}, Body: &op.CancelInputBody{Reason: reason}}
+			if _, err := perform(c.Context(), a, s, op.CancelRun, in); err != nil {
 				if errors.Is(err, engine.ErrEnded) {
 					return usageErrorf("run %s has already ended", run)
 				}

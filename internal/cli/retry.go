@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -241,20 +242,24 @@ func (a *app) retryRemote(c *cobra.Command, r *client.Remote, fl *retryFlags, ru
 	if err := onlyHere(c, "agents", "tools", "replies", "prices", "trust", "approve-all", "run-id"); err != nil {
 		return "", err
 	}
-	q := client.Retry{From: fl.from, Model: fl.model, Format: fl.load.Format, Limits: limits}
+	in := &op.RetryIn{RunPath: op.RunPath{ID: run}, Body: op.RetryBody{From: fl.from, Model: fl.model,
+		Format: op.Language(fl.load.Format)}}
+	if limits != (workflow.Limits{}) {
+		in.Body.Limits = new(op.LimitsOf(limits))
+	}
 	if fl.with != "" {
 		text, err := service.ReadFile(fl.with, a.In)
 		if err != nil {
 			return "", err
 		}
-		q.Document = string(text)
+		in.Body.Document = string(text)
 		if fl.with != "-" {
-			q.Name = strings.TrimSuffix(filepath.Base(fl.with), filepath.Ext(fl.with))
+			in.Body.Name = strings.TrimSuffix(filepath.Base(fl.with), filepath.Ext(fl.with))
 		}
 	}
-	id, err := r.Retry(c.Context(), run, q)
+	made, err := client.Call(c.Context(), r, op.RetryRun, in)
 	if service.CodeOf(err) == service.CodeConflict {
 		return "", usageErrorf("%v", err)
 	}
-	return id, a.retryError(c.Context(), r, inFile(err, fl.with), run)
+	return made.ID, a.retryError(c.Context(), r, inFile(err, fl.with), run)
 }

@@ -10,13 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -149,23 +148,15 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
 		return err
 	}
-	var out service.Signalled
-	err = a.audited(ctx, s, access.Record{Action: transport.ActSignal, Target: run + " " + args[1]},
-		func(r *access.Record) error {
-			out, err = s.Signal(ctx, run,
-				service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: localActor})
-			if err == nil {
-				r.Target = out.Run + " " + out.Signal
-			}
-			return err
-		})
+	out, err := perform(ctx, a, s, op.SignalRun, &op.SignalIn{RunPath: op.RunPath{ID: run}, Name: args[1], Key: fl.id,
+		Body: &op.SignalBody{Value: value}})
 	switch {
 	case ctx.Err() != nil:
 		return fo.interrupted()
 	case err != nil:
 		return signalRefused(err, run)
 	}
-	if out.Wait == "" && !rec.Head.Interrupted {
+	if out.Later() && !rec.Head.Interrupted {
 		if rec, err = fo.sync(ctx); err == nil && fl.json {
 			err = fo.result(ctx, rec)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tracecontext"
@@ -33,7 +34,8 @@ type Config struct {
 
 // Remote is a server. It is safe for concurrent use, except for Wait. The caller must close it.
 type Remote struct {
-	url  string
+	url, token string
+
 	api  *api.Client
 	http *http.Client
 	// woken receives a value when something happened that Wait may wait for.
@@ -52,18 +54,25 @@ func New(cfg Config) (*Remote, error) {
 	}
 	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") // a proxy may serve it under a path
 	h := outbound.New(outbound.Config{Allow: []string{base}})
+	remote := &Remote{url: base, token: cfg.Token, http: h, woken: make(chan struct{}, 1), most: maxAnswer}
 	c, err := api.NewClient(base, api.WithHTTPClient(h),
 		api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
-			tracecontext.Forward(ctx, r.Header.Set)
-			if cfg.Token != "" {
-				r.Header.Set("Authorization", "Bearer "+cfg.Token)
-			}
+			remote.sign(ctx, r)
 			return nil
 		}))
 	if err != nil {
 		return nil, fmt.Errorf("connect to server: %w", err)
 	}
-	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1), most: maxAnswer}, nil
+	remote.api = c
+	return remote, nil
+}
+
+// sign adds the token and the trace context to a request.
+func (r *Remote) sign(ctx context.Context, req *http.Request) {
+	tracecontext.Forward(ctx, req.Header.Set)
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
 }
 
 // DB returns the location of the runs: the URL of the server.
@@ -198,6 +207,23 @@ func (r *Remote) problem(status int, body []byte) error {
 	}
 	return &service.InvalidError{Diagnostics: p.Diagnostics,
 		Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
+}
+
+// Call carries out an operation on the server. The error is a *service.InvalidError or another one
+// with the code that the server reported.
+func Call[In, Out any](ctx context.Context, r *Remote, o *op.Op[In, Out], in *In) (out Out, err error) {
+	return out, r.call(ctx, &o.Operation, in, &out)
+}
+
+// call carries out an operation with in, a pointer to its input, and decodes the result into out.
+func (r *Remote) call(ctx context.Context, o *op.Operation, in, out any) error {
+	req, err := o.Request(ctx, r.url, in)
+	if err != nil {
+		return err
+	}
+	r.sign(ctx, req)
+	res, err := r.http.Do(req)
+	return r.read(res, err, out)
 }
 
 // SessionCode creates a one-time code that signs a browser in with the permissions of the token.

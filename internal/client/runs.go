@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -208,20 +206,6 @@ func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest
 	return r.resume(ctx, run, body)
 }
 
-// Signal sends a signal to a run. The client assigns its key, so that a signal that is sent again
-// counts once.
-func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error) {
-	out := service.Signalled{Run: run, Signal: q.Name, Key: q.Key}
-	if out.Key == "" {
-		out.Key = rand.Text()
-	}
-	var v any = q.Value
-	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: optional(out.Key)},
-		api.SignalBody{Value: &v})
-	err = r.read(res, err, &out)
-	return out, err
-}
-
 // TakeUp resumes an interrupted run.
 func (r *Remote) TakeUp(ctx context.Context, run string) error {
 	err := r.resume(ctx, run, api.ResumeBody{})
@@ -251,19 +235,6 @@ type storedAnswer struct {
 func (r *Remote) Left(_ context.Context, run string) (program string, left bool, _ error) {
 	last := r.stored.Load()
 	return "", last != nil && last.run == run && last.pending, nil
-}
-
-// Cancel stops a run. It returns engine.ErrEnded if the run has already ended.
-func (r *Remote) Cancel(ctx context.Context, run, reason string) error {
-	o, err := r.Show(ctx, run)
-	switch {
-	case err != nil:
-		return err
-	case o.Status.Ended():
-		return engine.ErrEnded
-	}
-	res, err := r.api.CancelRun(ctx, run, nil, api.CancelRunJSONRequestBody{Reason: optional(reason)})
-	return r.read(res, err, nil)
 }
 
 // Interrupt leaves a run alone: the server drives it.
@@ -337,31 +308,4 @@ func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.Fork
 		return "", err
 	}
 	return made.ID, nil
-}
-
-// Retry specifies how a run continues as a new one. The zero Retry continues just before the
-// failure.
-type Retry struct {
-	From, Model string
-	// Document replaces the run's own document; Name and Format have the same meaning as in Start.
-	Document, Name, Format string
-	Limits                 workflow.Limits
-}
-
-// Retry creates a new run from one that has ended, which the server drives, and returns its id. The
-// errors are *service.InvalidError and those of reading a run.
-func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
-	body := api.RetryBody{From: optional(q.From), Model: optional(q.Model), Document: optional(q.Document),
-		Name:   optional(q.Name),
-		Limits: limits(q.Limits)}
-	if q.Format != "" {
-		f := api.RetryBodyFormat(q.Format)
-		body.Format = &f
-	}
-	res, err := r.api.RetryRun(ctx, run, nil, body)
-	var made struct {
-		ID string `json:"id"`
-	}
-	err = r.read(res, err, &made)
-	return made.ID, err
 }

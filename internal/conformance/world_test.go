@@ -257,14 +257,14 @@ func (r *run) answer(value any, node ...string) error {
 	return r.w.Answer(r.w.t.Context(), r.id, a)
 }
 
-func (r *run) signal(name string, value any, key string) (service.Signalled, error) {
+func (r *run) signal(name string, value any, key string) (service.SignalResult, error) {
 	r.w.t.Helper()
 	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: event.Value(asJSON(value)),
 		Key: key, By: event.LocalBy(event.ChannelProgram)})
 }
 
 // signals sends a signal that must be accepted.
-func (r *run) signals(name string, value any) service.Signalled {
+func (r *run) signals(name string, value any) service.SignalResult {
 	r.w.t.Helper()
 	out, err := r.signal(name, value, "")
 	if err != nil {

@@ -211,8 +211,8 @@ type (
 	AnswerRequest = run.AnswerRequest
 	// SignalRequest is [run.SignalRequest].
 	SignalRequest = run.SignalRequest
-	// Signalled is [run.Signalled].
-	Signalled = run.Signalled
+	// SignalResult is [run.SignalResult].
+	SignalResult = run.SignalResult
 	// Asked is [run.Asked].
 	Asked = run.Asked
 	// Channel is [run.Channel].

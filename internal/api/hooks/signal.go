@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -74,14 +75,13 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 		return "", err
 	}
 	key, _ := deliveryKey(hook.Mode, id, header, body)
-	_, err = sp.service.Signal(ctx, run, service.SignalRequest{
-		Name: hook.Signal, Value: event.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]),
-		By: service.Actor{Name: "webhook " + hook.ID, Channel: event.ChannelWebhook},
-	})
-	if err != nil {
+	caller := &op.Caller{Caller: &transport.Caller{Principal: access.Principal{Name: "webhook " + hook.ID,
+		Role: access.RoleRun}, Service: sp.service}, Channel: event.ChannelWebhook,
+		Record: func(action, target string) { transport.RecordAction(ctx, action, target) }}
+	if _, err = op.SignalRun.Do(ctx, caller, &op.SignalIn{RunPath: op.RunPath{ID: run}, Name: hook.Signal,
+		Key: hook.ID + "." + hex.EncodeToString(key[:]), Body: &op.SignalBody{Value: []byte(input)}}); err != nil {
 		return "", err
 	}
-	transport.RecordAction(ctx, transport.ActSignal, run+" "+hook.Signal)
 	transport.RecordAction(ctx, "webhooks.deliver", hook.ID)
 	return run, nil
 }

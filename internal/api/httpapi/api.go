@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -15,11 +16,12 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/api/live"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
 // Prefix is the path prefix of all operations.
-const Prefix = "/api/v1"
+const Prefix = op.Prefix
 
 // SpecPath is the path of the OpenAPI document.
 const SpecPath = "/openapi.json"
@@ -90,9 +92,11 @@ func New(cfg Config) *API {
 	a := &API{cfg: cfg.withDefaults(), mux: http.NewServeMux()}
 	hc := huma.Config{OpenAPI: a.document(), Formats: formats(), DefaultFormat: "application/json",
 		Transformers: []huma.Transformer{problems}}
+	hc.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[op.Language](), reflect.TypeFor[Language]())
 	a.huma = humago.New(a.mux, hc)
 	a.registerRuns()
 	a.registerRunActs()
+	a.registerOperations()
 	a.registerRunViews()
 	a.registerRunDefinition()
 	a.registerRunCalls()

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/op"
 )
 
 // Problem is the body of every error response of the API (RFC 9457).
@@ -73,6 +74,9 @@ func responseError(ctx context.Context, err error) error {
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
+	}
+	if e, ok := errors.AsType[*op.FieldError](err); ok {
+		return fieldProblem(e)
 	}
 	d := transport.ProblemOf(err)
 	return &Problem{

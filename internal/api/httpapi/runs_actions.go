@@ -3,18 +3,14 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
-	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
@@ -50,12 +46,6 @@ func (a *API) registerRunActs() {
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs/{id}/cancel", ID: "cancelRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that is already cancelled is " +
-			"returned unchanged; one that ended otherwise is 409.",
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, cancelRun)
-	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun,
 		Status:  http.StatusCreated,
 		Summary: "Fork a run: store a new run with the events of this one up to a given event",
@@ -65,8 +55,6 @@ func (a *API) registerRunActs() {
 			"not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
-	a.registerSignals()
-	a.registerRetry()
 	add(a, route{
 		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin,
 		Status:  http.StatusNoContent,
@@ -75,44 +63,8 @@ func (a *API) registerRunActs() {
 	a.registerPrune()
 }
 
-// Limits are the limits of a run; absent limits keep the values of the workflow.
-type Limits struct {
-	MaxSteps       *int   `json:"maxSteps,omitempty" minimum:"0" doc:"Maximum number of steps"`
-	Timeout        string `json:"timeout,omitempty" doc:"Running time of the run, as a Go duration" example:"10m"`
-	MaxConcurrency int    `json:"maxConcurrency,omitempty" minimum:"1" doc:"Maximum number of concurrent steps"`
-	// MaxLoopIterations is the maximum number of iterations of each loop.
-	MaxLoopIterations int     `json:"maxLoopIterations,omitempty" minimum:"1" doc:"Maximum number of passes of a loop"`
-	MaxTokens         int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
-	MaxCostUSD        float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
-	MaxCalls          int64   `json:"maxCalls,omitempty" minimum:"1" doc:"Budget of model calls and tool calls"`
-}
-
-func (l *Limits) limits() (workflow.Limits, error) {
-	if l == nil {
-		return workflow.Limits{}, nil
-	}
-	timeout, err := duration("body.limits.timeout", l.Timeout)
-	return workflow.Limits{
-		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
-		MaxLoopIterations: l.MaxLoopIterations,
-		MaxTokens:         l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
-	}, err
-}
-
-// raiseForbidden returns the error for a caller without the role edit who raises limits (SEC2).
-func raiseForbidden(c *transport.Caller) error {
-	return &transport.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the " +
-		"role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
-}
-
-func limitsOf(l workflow.Limits) Limits {
-	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations,
-		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
-	if l.Timeout > 0 {
-		out.Timeout = time.Duration(l.Timeout).String()
-	}
-	return out
-}
+// Limits are the limits of a run.
+type Limits = op.Limits
 
 // StartBody is the body of startRun.
 type StartBody struct {
@@ -133,7 +85,7 @@ type StartBody struct {
 }
 
 type startInput struct {
-	Patience
+	op.Patience
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the request, so that it can be retried"`
 	Body StartBody
 }
@@ -146,7 +98,7 @@ type runMade struct {
 }
 
 func startRun(ctx context.Context, c *transport.Caller, in *startInput) (*runMade, error) {
-	wait, err := in.time()
+	wait, err := in.Patience.Time()
 	if err != nil {
 		return nil, err
 	}
@@ -186,33 +138,18 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 		return q, badField("body", "draft and version exclude each other")
 	}
 	var err error
-	if q.Limits, err = b.Limits.limits(); err != nil {
+	if q.Limits, err = b.Limits.Workflow(); err != nil {
 		return q, err
 	}
 	q.AllowUnknown = b.AllowUnknown
 	if b.Document != "" {
-		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document),
+		q.Workflow, err = op.Document(ctx, c, b.Document, b.Name,
 			service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})
-		if err == nil && problems.HasErrors() {
-			err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidDocument, nil, nil)}
-		}
-		if w != nil && w.Name == "" {
-			w.Name = b.Name
-		}
-		q.Workflow = w
 		return q, err
 	}
-	if _, err := c.Service.VisibleEntry(ctx, b.Workflow, c.SeesDrafts()); err != nil {
-		return q, err
-	}
-	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version},
-		service.LoadOptions{})
-	if err == nil && problems.HasErrors() {
-		err = &service.InvalidError{Diagnostics: problems,
-			Err: errcode.New(errcode.InvalidWorkflow, errcode.Fields{"id": b.Workflow}, nil)}
-	}
+	w, d, err := op.Stored(ctx, c, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version})
 	if err == nil && !c.May(access.RoleEdit) && service.Raises(q.Limits, w, b.Branch) {
-		err = raiseForbidden(c)
+		err = op.RaiseForbidden(c)
 	}
 	q.Workflow, q.Stored, q.Version = w, d.Entry.ID, d.Version
 	return q, err
@@ -234,7 +171,7 @@ type ResumeBody struct {
 
 type resumeInput struct {
 	RunPath
-	Patience
+	op.Patience
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Makes retries safe: they never answer another wait"`
 	Body ResumeBody
 }
@@ -246,7 +183,7 @@ type runResumed struct {
 }
 
 func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runResumed, error) {
-	wait, err := in.time()
+	wait, err := in.Patience.Time()
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +192,7 @@ func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runR
 		return nil, err
 	}
 	if p.Limits != nil && !c.May(access.RoleEdit) {
-		return nil, raiseForbidden(c)
+		return nil, op.RaiseForbidden(c)
 	}
 	p.By, p.MayApprove = c.Actor(event.ChannelHTTP), c.RequireApproval
 	rec, err := c.Service.ReadShort(ctx, in.ID)
@@ -268,7 +205,7 @@ func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runR
 	if p.Answer != nil {
 		transport.RecordAction(ctx, transport.ActAnswer, in.ID+" "+p.Answer.Wait)
 	}
-	if err := withStoreTimeout(ctx, func(ctx context.Context) error {
+	if err := transport.WithStoreTimeout(ctx, func(ctx context.Context) error {
 		return c.Service.Proceed(ctx, rec, p)
 	}); err != nil {
 		return nil, err
@@ -312,56 +249,13 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 		return p, badField("body", "missing answer: decision, input or limits")
 	}
 	if b.Limits != nil {
-		l, err := b.Limits.limits()
+		l, err := b.Limits.Workflow()
 		if err != nil {
 			return p, err
 		}
 		p.Limits = &l
 	}
 	return p, nil
-}
-
-type cancelInput struct {
-	RunPath
-	Patience
-	Body *struct {
-		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Recorded with the run"`
-	} `required:"false"`
-}
-
-func cancelRun(ctx context.Context, c *transport.Caller, in *cancelInput) (*RunAnswer, error) {
-	wait, err := in.time()
-	if err != nil {
-		return nil, err
-	}
-	reason := ""
-	if in.Body != nil {
-		reason = in.Body.Reason
-	}
-	err = withStoreTimeout(ctx, func(ctx context.Context) error { return c.Service.Cancel(ctx, in.ID, reason) })
-	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil &&
-		h.Status == journal.StatusCancelled {
-		err = nil // the state is already the requested one
-	}
-	if err != nil {
-		return nil, err
-	}
-	out, err := waitAndShow(ctx, c, in.ID, wait)
-	return &out, err
-}
-
-// mayRun returns an error unless the caller may run the definition of a run again: with the role
-// run, only published definitions (SEC2, D33).
-func mayRun(ctx context.Context, c *transport.Caller, h journal.Head) error {
-	if c.SeesDrafts() {
-		return nil
-	}
-	ok, err := c.Service.IsPublished(ctx, h)
-	if err == nil && !ok {
-		err = &transport.ForbiddenError{Reason: "the definition of run " + h.Run +
-			" is not the published one: forking it needs the role edit"}
-	}
-	return err
 }
 
 type forkInput struct {
@@ -374,18 +268,12 @@ type forkInput struct {
 func forkRun(ctx context.Context, c *transport.Caller, in *forkInput) (*runMade, error) {
 	head, err := c.Service.Head(ctx, in.ID)
 	if err == nil {
-		err = mayRun(ctx, c, head)
+		err = op.MayRun(ctx, c, head)
 	}
 	if err != nil {
 		return nil, err
 	}
-	rights := service.ForkRights{Approve: c.RequireApproval, Raise: func() error {
-		if c.May(access.RoleEdit) {
-			return nil
-		}
-		return raiseForbidden(c)
-	}}
-	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, rights)
+	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, op.ForkRights(c))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 const awaitsTwo = "workflow:\n- {id: paid, type: signal, signal: payment, filter: \"{{ $signal.n > 1 }}\"}\n- {id: " +
@@ -21,7 +21,7 @@ func TestSignal(t *testing.T) {
 		t.Fatalf("the run waits for %+v", run.Waiting)
 	}
 	at := "/api/v1/runs/" + run.ID
-	sends := func(name string, body any, status int, headers ...string) (out httpapi.SignalResult) {
+	sends := func(name string, body any, status int, headers ...string) (out service.SignalResult) {
 		t.Helper()
 		w.do("POST", at+"/signals/"+name, body, headers...).is(status).decode(&out)
 		return out
@@ -58,7 +58,7 @@ func TestSignal(t *testing.T) {
 	w.do("POST", "/api/v1/runs/missing/signals/payment", m{}).problem(404, "not_found")
 	for range 2 {
 		w := w.withCaller(access.RoleRun, false) // a signal is not an approval
-		var out httpapi.SignalResult
+		var out service.SignalResult
 		w.do("POST", at+"/signals/payment", m{"value": m{"n": 2}}, "Idempotency-Key", "k1").is(200).decode(&out)
 		if out.Node != "paid" || out.Key != "k1" {
 			t.Errorf("a signal that a step takes: %+v", out)

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
@@ -178,7 +179,7 @@ func scheduleFacts(w *workflow.Workflow) []ScheduleFact {
 
 func factsOf(w *workflow.Workflow) *Facts {
 	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: branchFacts(w),
-		Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs),
+		Schedules: scheduleFacts(w), Limits: op.LimitsOf(w.Limits), Inputs: form.Schema(w.Inputs),
 		OutputSchema: w.OutputSchema}
 	for _, n := range w.Nodes {
 		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})

@@ -10,14 +10,26 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// arguments checks the arguments of a call against the schema of its tool, as [schema.Schema.Fit]
-// reads them, and decodes them into a struct. The error is a *service.InvalidError that names each
-// field.
+// arguments checks the arguments of a call as valid does, and decodes them into a struct.
 func (t *tool) arguments(raw json.RawMessage, into any) error {
+	raw, err := t.valid(raw)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": "arguments: " + err.Error()}, err)
+	}
+	return nil
+}
+
+// valid checks the arguments of a call against the schema of its tool, and returns them as
+// [schema.Schema.Fit] reads them. The error is a *service.InvalidError that names each field.
+func (t *tool) valid(raw json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage(`{}`)
 	}
@@ -27,12 +39,9 @@ func (t *tool) arguments(raw json.RawMessage, into any) error {
 		for i, v := range violations {
 			lines[i] = t.violationText(v, raw)
 		}
-		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": strings.Join(lines, "; ")}, nil)
+		return nil, service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": strings.Join(lines, "; ")}, nil)
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": "arguments: " + err.Error()}, err)
-	}
-	return nil
+	return raw, nil
 }
 
 // violationText describes a schema violation in terms of the field that it is about.
@@ -62,21 +71,6 @@ func (t *tool) fields() []string {
 	return out
 }
 
-// resolveAlias returns an id that may be passed under two names (S1-40).
-func resolveAlias(name, id, alias, other string) (string, error) {
-	switch {
-	case id == "" && other == "":
-		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name,
-			"problem": fmt.Sprintf("missing or empty (%s is an alias of it)", alias)}, nil)
-	case id != "" && other != "" && id != other:
-		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name,
-			"problem": fmt.Sprintf("%q, but %s says %q; both name the same thing", id, alias, other)}, nil)
-	case id == "":
-		return other, nil
-	}
-	return id, nil
-}
-
 // workflowArgs, runArgs and agentArgs hold an id under either of its two names.
 type (
 	workflowArgs struct {
@@ -94,10 +88,10 @@ type (
 )
 
 func (a workflowArgs) id() (string, error) {
-	return resolveAlias("id", a.ID, "workflowId", a.WorkflowID)
+	return op.ResolveAlias("id", a.ID, "workflowId", a.WorkflowID)
 }
-func (a runArgs) id() (string, error)   { return resolveAlias("id", a.ID, "runId", a.RunID) }
-func (a agentArgs) id() (string, error) { return resolveAlias("id", a.ID, "agentId", a.AgentID) }
+func (a runArgs) id() (string, error)   { return op.ResolveAlias("id", a.ID, "runId", a.RunID) }
+func (a agentArgs) id() (string, error) { return op.ResolveAlias("id", a.ID, "agentId", a.AgentID) }
 
 // page holds the paging arguments of lists.
 type page struct {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -182,13 +181,6 @@ func runTools() []*tool {
 			),
 			do: runEvents,
 		},
-		{
-			name: "cancel_run", title: "Stop a run", role: access.RoleRun, effect: removes,
-			about: "Stops a run for good, with the runs that it started. Its events so far are kept. If it already " +
-				"completed or failed, the call fails with the code conflict.",
-			takes: append(slices.Clone(runID), opt("reason", aText, "Recorded with the run.")), gives: outcomeOut,
-			do: cancelRun,
-		},
 	}
 }
 
@@ -343,34 +335,3 @@ func (e *missingRunError) Coded() (errcode.Code, errcode.Fields) {
 }
 
 func (e *missingRunError) Unwrap() error { return e.err }
-
-// stopTime is how long cancel_run waits for the run to stop.
-const stopTime = 15 * time.Second
-
-func cancelRun(ctx context.Context, c *call) (any, error) {
-	var args struct {
-		runArgs
-		Reason string `json:"reason"`
-	}
-	id, err := c.decodeID(&args)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Service.Cancel(ctx, id, args.Reason); err != nil {
-		if errors.Is(err, engine.ErrEnded) {
-			return nil, &conflictError{"run " + id + " has already ended; nothing was changed"}
-		}
-		return nil, noSuchRun(err, id)
-	}
-	c.recordChange("runs.cancel", id)
-	stopping, cancel := context.WithTimeout(ctx, stopTime)
-	defer cancel()
-	if _, err := c.Service.Stopped(stopping, id); err != nil && stopping.Err() == nil {
-		return nil, err
-	}
-	out, err := c.outcome(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return c.render(ctx, id, out)
-}

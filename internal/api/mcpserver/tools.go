@@ -11,31 +11,31 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// effect classifies what a tool does, for clients that ask people before they call it.
-type effect int
-
+// The effects of tools.
 const (
-	reads   effect = iota // changes nothing
-	adds                  // adds something new
-	changes               // replaces something; repeating the call changes nothing more
-	removes               // removes something irrecoverably
-	acts                  // makes agents work; their tools may have effects outside
+	reads   = op.Reads
+	adds    = op.Adds
+	changes = op.Changes
+	removes = op.Removes
+	acts    = op.Acts
 )
 
 // tool is a row of the tool table.
 type tool struct {
 	name, title string
 	role        access.Role
-	effect      effect
+	effect      op.Effect
 	about       string
 	takes       []prop
 	isOpen      bool // arguments other than takes are accepted too
 	gives       json.RawMessage
 	do          func(ctx context.Context, c *call) (any, error)
+	of          *op.Operation // the entry of the table that the tool is derived from, or nil
 
 	accepts *schema.Schema
 }
@@ -69,8 +69,9 @@ func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) 
 // results. The documentation is generated from it.
 func table() []*tool {
 	all := []*tool{}
-	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(),
-		retryTools(), scheduleTools()} {
+	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(),
+		operationTools(&op.CancelRun.Operation), resumeTools(),
+		operationTools(&op.SignalRun.Operation, &op.RetryRun.Operation), scheduleTools()} {
 		all = append(all, part...)
 	}
 	for _, t := range all {

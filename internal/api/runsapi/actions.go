@@ -11,10 +11,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
-	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 )
@@ -89,10 +89,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 // maxReason is the maximum length of the reason of a cancellation.
 const maxReason = 2000
 
-func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error {
-	var b struct {
-		Reason string `json:"reason"`
-	}
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, who string) error {
+	var b op.CancelInputBody
 	if err := h.read(w, r, &b); err != nil {
 		return err
 	}
@@ -101,12 +99,13 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, _ string) error
 			maxReason)
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
-	err := withStoreTimeout(ctx, func(ctx context.Context) error { return s.Cancel(ctx, id, b.Reason) })
-	if head, herr := s.Head(ctx, id); errors.Is(err, engine.ErrEnded) && herr == nil &&
-		head.Status == journal.StatusCancelled {
-		err = nil // the state is already the requested one
-	}
-	if err != nil {
+	c := &op.Caller{Caller: &transport.Caller{Principal: access.Principal{Name: who, Role: access.RoleRun}, Service: s},
+		Channel: event.ChannelHTTP}
+	in := &op.CancelIn{RunPath: op.RunPath{ID: id}, Body: &op.CancelInputBody{Reason: b.Reason}}
+	if err := withStoreTimeout(ctx, func(ctx context.Context) error {
+		_, err := op.CancelRun.Do(ctx, c, in)
+		return err
+	}); err != nil {
 		return err
 	}
 	return h.run(w, r, http.StatusOK, view.Page{Limit: view.DefaultPage})

@@ -37,13 +37,22 @@ func From(ctx context.Context) *Caller {
 // *ForbiddenError.
 func Require(ctx context.Context, need access.Role) (*Caller, error) {
 	c := From(ctx)
-	switch {
-	case c.Service == nil || c.Role == "":
-		return nil, ErrUnauthorized
-	case !c.May(need):
-		return nil, &ForbiddenError{fmt.Sprintf("the role %s is required; the token %q has %s", need, c.Name, c.Role)}
+	if err := c.Require(need); err != nil {
+		return nil, err
 	}
 	return c, nil
+}
+
+// Require returns nil if the caller has the role. The error is ErrUnauthorized or a
+// *ForbiddenError.
+func (c *Caller) Require(need access.Role) error {
+	switch {
+	case c.Service == nil || c.Role == "":
+		return ErrUnauthorized
+	case !c.May(need):
+		return &ForbiddenError{fmt.Sprintf("the role %s is required; the token %q has %s", need, c.Name, c.Role)}
+	}
+	return nil
 }
 
 // Actor returns the caller in the form recorded with answers that arrive through the channel.

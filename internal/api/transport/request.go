@@ -91,10 +91,6 @@ func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closin
 // separated by a space.
 const ActAnswer = "runs.answer"
 
-// ActSignal is the action of sending a signal to a run; its target consists of the run id and the
-// name of the signal, separated by a space.
-const ActSignal = "runs.signal"
-
 // ActSchedule is the prefix of the actions on schedules, followed by pause, resume, skip or run.
 // Their target is the workflow's id, and the schedule's branch and id if it has them.
 const ActSchedule = "schedules."

@@ -26,16 +26,17 @@ type SignalRequest struct {
 	By Actor
 }
 
-// Signalled is the outcome of a signal.
-type Signalled struct {
-	// Run is the run that received it: the run to which it was sent, or a descendant.
-	Run    string `json:"run"`
+// SignalResult is the outcome of a signal.
+type SignalResult struct {
+	Run    string `json:"run" doc:"Run that has the signal: this one, or one that it started and that waits for it"`
 	Signal string `json:"signal"`
-	Key    string `json:"key"`
-	// Wait and Node identify the step that consumed it; "" if none has yet, and it is kept.
-	Wait string `json:"wait,omitempty"`
-	Node string `json:"node,omitempty"`
+	Key    string `json:"key" doc:"Key of the signal: that of the request, or a generated one"`
+	Wait   string `json:"wait,omitempty" doc:"Wait that took it; absent: it is kept"`
+	Node   string `json:"node,omitempty" doc:"Node that took it; absent: it is kept"`
 }
+
+// Later reports whether no step has taken the signal, which the run keeps.
+func (r SignalResult) Later() bool { return r.Wait == "" }
 
 // Signal sends a signal to a run, and returns when it is durable: consumed by the longest-waiting
 // step that accepts it, or kept for a later one. If that step is in a child run, and this run
@@ -44,8 +45,8 @@ type Signalled struct {
 //
 // If it returns an error, nothing has changed: engine.ErrEnded, waits.ErrSignalName,
 // waits.ErrSignal, waits.ErrSignalsFull, or an error of the driver.
-func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signalled, error) {
-	out := Signalled{Run: run, Signal: q.Name, Key: q.Key}
+func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (SignalResult, error) {
+	out := SignalResult{Run: run, Signal: q.Name, Key: q.Key}
 	if err := checkKey("the idempotency key", q.Key); err != nil {
 		return out, err
 	}
