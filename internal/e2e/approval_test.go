@@ -19,8 +19,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/client/api"
+<<<<<<< HEAD
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/waits"
+=======
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/op"
+>>>>>>> h-c
 )
 
 // decider is a transport through which a person decides.
@@ -229,9 +234,8 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 
 func (d *byAPI) cancel(t *testing.T, run string) {
 	t.Helper()
-	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: new("1m")},
-		api.CancelInputBody{}))
-	checkStatus(t, res, 200, res.JSON200)
+	d.w.withTest(t).operate(op.CancelRun.Operation, &op.CancelIn{RunPath: op.RunPath{ID: run},
+		Patience: op.Patience{Wait: "1m"}}).is(http.StatusOK)
 }
 
 // byCLI decides through the command line, connected to the server or directly on its store.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/op"
 )
 
 // start starts a run of a stored workflow and waits until it has ended or paused.
@@ -62,26 +63,27 @@ func (tr *tour) runs(t *testing.T) {
 		t.Errorf("counted %+v", n)
 	}
 	// it has ended
-	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409,
-		"conflict")
+	paid := op.SignalIn{RunPath: op.RunPath{ID: tr.run.Id}, Name: "paid", Body: &op.SignalBody{Value: []byte("1")}}
+	tr.withTest(t).operate(op.SignalRun.Operation, &paid).is(http.StatusConflict)
 	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")},
 		api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
 	paused := checkStatus(t, order, 201, order.JSON201)
-	signal := must(tr.c.SignalRunWithResponse(tr.ctx, paused.Id, "paid", nil, api.SignalBody{Value: 1}))
-	if s := checkStatus(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id ||
-		s.Node == nil ||
-		s.Key == "" {
+	var s struct{ Run, Node, Key string }
+	paid.ID = paused.Id
+	tr.withTest(t).operate(op.SignalRun.Operation, &paid).is(http.StatusOK).into(&s)
+	if paused.Status != "paused" || s.Run != paused.Id || s.Node == "" || s.Key == "" {
 		t.Errorf("a run that is %s took %+v", paused.Status, s)
 	}
 
 	waits := tr.start(t, "gate", nil)
-	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")},
-		api.CancelInputBody{Reason: new("no need")}))
-	if r := checkStatus(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" ||
-		len(r.Waiting) != 0 {
+	var r api.Run
+	tr.withTest(t).operate(op.CancelRun.Operation, &op.CancelIn{RunPath: op.RunPath{ID: waits.Id},
+		Patience: op.Patience{Wait: "1m"}, Body: &op.CancelInputBody{Reason: "no need"}}).is(http.StatusOK).into(&r)
+	if waits.Status != "paused" || r.Status != "cancelled" || len(r.Waiting) != 0 {
 		t.Errorf("cancelled %+v", r)
 	}
-	refused(t, must(tr.c.CancelRunWithResponse(tr.ctx, tr.run.Id, nil, api.CancelInputBody{})), 409, "conflict")
+	tr.withTest(t).operate(op.CancelRun.Operation, &op.CancelIn{RunPath: op.RunPath{ID: tr.run.Id}}).
+		is(http.StatusConflict)
 }
 
 // projections reads the views of a run.
@@ -190,8 +192,10 @@ func (tr *tour) forks(t *testing.T) {
 		!strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
-	retried := must(tr.c.RetryRunWithResponse(tr.ctx, fork.Id, nil, api.RetryBody{From: new("ok")}))
-	if r := checkStatus(t, retried, 201, retried.JSON201); r.Id == fork.Id || *r.ForkedFrom != fork.Id {
+	var retried api.Run
+	tr.withTest(t).operate(op.RetryRun.Operation, &op.RetryIn{RunPath: op.RunPath{ID: fork.Id},
+		Body: op.RetryBody{From: "ok"}}).is(http.StatusCreated).into(&retried)
+	if r := retried; r.Id == fork.Id || *r.ForkedFrom != fork.Id {
 		t.Errorf("the retry gave %+v", r)
 	}
 	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id, nil))

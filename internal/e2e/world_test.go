@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -180,6 +181,17 @@ type answer struct {
 	body   string
 }
 
+// operate sends the request of an operation as an admin who may approve.
+func (w *world) operate(o op.Operation, in any) answer {
+	w.t.Helper()
+	req, err := o.Request(w.t.Context(), w.p.url, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	return w.send(req)
+}
+
 // do sends a request as an admin who may approve. header holds names and values; an empty value
 // removes the header.
 func (w *world) do(method, path, body string, header ...string) answer {
@@ -203,16 +215,23 @@ func (w *world) do(method, path, body string, header ...string) answer {
 			req.Header.Set(header[i], header[i+1])
 		}
 	}
+	return w.send(req)
+}
+
+// send sends a request.
+func (w *world) send(req *http.Request) answer {
+	w.t.Helper()
+	route := req.Method + " " + req.URL.RequestURI()
 	res, err := w.asked.roundTrip(req)
 	if err != nil {
-		w.t.Fatalf("%s %s: %v", method, path, err)
+		w.t.Fatalf("%s: %v", route, err)
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
 	if err != nil {
-		w.t.Fatalf("%s %s: %v", method, path, err)
+		w.t.Fatalf("%s: %v", route, err)
 	}
-	return answer{w.t, method + " " + path, res.StatusCode, res.Header, string(data)}
+	return answer{w.t, route, res.StatusCode, res.Header, string(data)}
 }
 
 // roundTrip is RoundTrip for an a that may be nil: it then sends the request without recording it.

@@ -43,8 +43,8 @@ var RetryRun = New(Operation{
 				"provider/model. Needs the role edit."},
 			{Name: "document", About: "The text of a corrected document that replaces the run's own. Steps that " +
 				"already ran, and the edges between them, must be the same in it. Needs the role edit."},
-			{Name: "maxSteps", About: "Maximum number of steps; a run that reached its step limit needs a higher one. " +
-				"Needs the role edit."},
+			{Name: "maxSteps", About: "Maximum number of steps; a run that reached its step limit needs a higher " +
+				"one. Needs the role edit."},
 			{Name: "maxIterations", Of: "maxLoopIterations", About: "Maximum number of passes of a loop; a run that " +
 				"reached that limit needs a higher one. Needs the role edit."},
 			{Name: "timeoutSeconds", About: "Total running time; a run that reached its time limit needs more. " +

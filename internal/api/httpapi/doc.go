@@ -10,7 +10,8 @@
 // check the input, and calls the handler. Every error becomes a problem (RFC 9457) with the code
 // that [transport.ProblemOf] assigns.
 //
-// To add routes, write a file with a method `func (a *API) registerX()`, call [add] in it for each
+// Routes of the table of operations (package op) are derived from its entries, by [mount]. To add
+// other routes, write a file with a method `func (a *API) registerX()`, call [add] in it for each
 // operation, call the method in [New], and run `go test ./internal/api/httpapi -update`, which
 // regenerates docs/openapi.json and the table of roles.
 //
