@@ -19,13 +19,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/client/api"
-<<<<<<< HEAD
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/waits"
-=======
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/op"
->>>>>>> h-c
 )
 
 // decider is a transport through which a person decides.
