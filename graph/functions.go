@@ -30,6 +30,9 @@ func (c *compiler[S]) table() *program.Table {
 	for _, d := range c.nodes {
 		c.functions(t, d)
 	}
+	if d := newDirect(c); d != nil {
+		t.Direct = d
+	}
 	return t
 }
 

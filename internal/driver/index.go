@@ -48,7 +48,9 @@ func texts(ix *journal.Index, run *engine.Run, output engine.Value, problem stri
 	return ix
 }
 
-func used(run *engine.Run) journal.Outcome {
-	s := run.Spent()
+func used(run *engine.Run) journal.Outcome { return OutcomeOf(run.Spent()) }
+
+// OutcomeOf returns the part of an index entry that shows what a run has used.
+func OutcomeOf(s engine.Spent) journal.Outcome {
 	return journal.Outcome{Tokens: s.Tokens, Calls: s.Calls, Cost: chat.ToMoney(s.CostUSD)}
 }
