@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
@@ -174,9 +175,9 @@ type LinePlace struct {
 	Seq            uint64 // the last event
 	At             time.Time
 	// Spent is what the run has used, which a line does not change.
-	Spent Spent
+	Spent event.Spent
 	State typed.State
-	Input Value // of the run
+	Input event.Value // of the run
 }
 
 // StartLine returns the place of a run that starts with d, or false if the engine must start it:
@@ -205,7 +206,7 @@ func lineLimits(l *workflow.Limits) bool { return l.MaxBytes == 0 && l.MaxRounds
 // follows.
 func (r *Run) LinePlace(c *CallFunc) (place LinePlace, ok bool) {
 	g, s := r.graph, &r.state
-	if s.plan.line == nil || s.Status != StatusRunning || s.Ending != nil || r.cut || !lineLimits(s.Limits) ||
+	if s.plan.line == nil || s.Status != event.StatusRunning || s.Ending != nil || r.cut || !lineLimits(s.Limits) ||
 		len(g.Running) != 1 || g.Running[0] != c.Step || len(g.Ready)+len(g.Queued) > 0 || s.Waits.IsOpen() ||
 		s.Loop.Out() != 1 || s.Loop.Late()+s.Loop.Sleeping()+s.Loop.Due() > 0 {
 		return place, false
@@ -259,10 +260,10 @@ func NewExpander(run *Run, call *CallFunc, state any, begin time.Time,
 func (e *Expander) Run() (*Run, *CallFunc) { return e.run, e.call }
 
 // Start returns the events of the start of the run, as its first record describes it.
-func (e *Expander) Start(d Start, rec *LineRecord) ([]Event, error) { return e.activate(d, rec) }
+func (e *Expander) Start(d Start, rec *LineRecord) ([]event.Event, error) { return e.activate(d, rec) }
 
 // Next returns the events of the next record.
-func (e *Expander) Next(rec *LineRecord) ([]Event, error) {
+func (e *Expander) Next(rec *LineRecord) ([]event.Event, error) {
 	if e.call == nil {
 		return nil, &DivergenceError{Seq: e.run.Seq() + 1, Reason: "a record of a function that was not called"}
 	}
@@ -272,7 +273,7 @@ func (e *Expander) Next(rec *LineRecord) ([]Event, error) {
 	return e.activate(&r, rec)
 }
 
-func (e *Expander) activate(d InputData, rec *LineRecord) ([]Event, error) {
+func (e *Expander) activate(d InputData, rec *LineRecord) ([]event.Event, error) {
 	checks := &lineChecks{results: rec.Checks, left: rec.Count}
 	e.run.state.checks, e.call = checks, nil
 	dec, err := e.run.Activate([]Input{{At: e.begin.Add(time.Duration(rec.At) * time.Microsecond), Data: d}})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Trail holds the records of a run whose events are made when they are read. It is safe for
@@ -17,7 +17,7 @@ type Trail interface {
 	Expand() error
 	// Take returns the events that no earlier call has returned, those of each activation apart. The
 	// caller may keep them.
-	Take() ([][]engine.Event, error)
+	Take() ([][]event.Event, error)
 	// Commit adds the records that are stored with an Append, which calls it once nothing else can
 	// fail. It returns an error if the trail was stopped.
 	Commit() error

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -75,8 +75,8 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	}
 	key, _ := deliveryKey(hook.Mode, id, header, body)
 	_, err = sp.service.Signal(ctx, run, service.SignalRequest{
-		Name: hook.Signal, Value: engine.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]),
-		By: service.Actor{Name: "webhook " + hook.ID, Channel: engine.ChannelWebhook},
+		Name: hook.Signal, Value: event.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]),
+		By: service.Actor{Name: "webhook " + hook.ID, Channel: event.ChannelWebhook},
 	})
 	if err != nil {
 		return "", err

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -256,7 +257,7 @@ func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runR
 	if p.Limits != nil && !c.May(access.RoleEdit) {
 		return nil, raiseForbidden(c)
 	}
-	p.By, p.MayApprove = c.Actor(engine.ChannelHTTP), c.RequireApproval
+	p.By, p.MayApprove = c.Actor(event.ChannelHTTP), c.RequireApproval
 	rec, err := c.Service.ReadShort(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -78,7 +78,7 @@ func retryRun(ctx context.Context, c *transport.Caller, in *retryInput) (*runMad
 }
 
 func (b *RetryBody) request(ctx context.Context, c *transport.Caller, head journal.Head) (service.RetryRequest, error) {
-	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.Actor(engine.ChannelHTTP), Rights: service.ForkRights{
+	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.Actor(event.ChannelHTTP), Rights: service.ForkRights{
 		Approve: c.RequireApproval, Raise: func() error {
 			if c.May(access.RoleEdit) {
 				return nil

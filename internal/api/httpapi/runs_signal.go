@@ -7,7 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -52,7 +52,7 @@ type signalled struct {
 }
 
 func signalRun(ctx context.Context, c *transport.Caller, in *signalInput) (*signalled, error) {
-	q := service.SignalRequest{Name: in.Name, Key: in.Key, By: c.Actor(engine.ChannelHTTP)}
+	q := service.SignalRequest{Name: in.Name, Key: in.Key, By: c.Actor(event.ChannelHTTP)}
 	if in.Body != nil {
 		q.Value = in.Body.Value
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -78,7 +78,7 @@ func retryRun(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	q := service.RetryRequest{
-		From: args.From, Model: args.Model, By: c.Actor(engine.ChannelMCP),
+		From: args.From, Model: args.Model, By: c.Actor(event.ChannelMCP),
 		Rights: service.ForkRights{Approve: c.RequireApproval, Raise: edits},
 		Limits: workflow.Limits{MaxSteps: args.MaxSteps, MaxLoopIterations: args.MaxIterations,
 			Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -56,7 +56,7 @@ func signalRun(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	out, err := c.Service.Signal(ctx, id, service.SignalRequest{Name: args.Signal, Value: args.Value,
-		Key: args.IdempotencyKey, By: c.Actor(engine.ChannelMCP)})
+		Key: args.IdempotencyKey, By: c.Actor(event.ChannelMCP)})
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}

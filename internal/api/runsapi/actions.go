@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
@@ -52,7 +53,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 			len(key), maxKey)
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
-	p := service.Proceed{By: service.Actor{Name: who, Channel: engine.ChannelHTTP}, MayApprove: func() error {
+	p := service.Proceed{By: service.Actor{Name: who, Channel: event.ChannelHTTP}, MayApprove: func() error {
 		_, err := h.authorize(r, ActionApprove, id)
 		return err
 	}}

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -194,7 +195,7 @@ func (a *actor) startBurst() (*message, burstOutcome) {
 	b.trail.start = &start
 	b.seq = 3 // run.created, run.started, edge.taken
 	node := b.follow(b.line.Entry, true)
-	if node < 0 || !b.store(&journal.Append{Create: a.create, Blobs: a.blobs, Status: engine.StatusRunning}) {
+	if node < 0 || !b.store(&journal.Append{Create: a.create, Blobs: a.blobs, Status: event.StatusRunning}) {
 		b.off()
 		b.close()
 		return nil, burstNone
@@ -444,8 +445,8 @@ func (b *burst) finish() bool {
 		return false
 	}
 	ap := &journal.Append{
-		Status: engine.StatusCompleted, Release: true,
-		Notices: []journal.Notice{{Seq: b.seq, Type: string((*engine.RunCompleted)(nil).Type())}},
+		Status: event.StatusCompleted, Release: true,
+		Notices: []journal.Notice{{Seq: b.seq, Type: string((*event.RunCompleted)(nil).Type())}},
 		Index: &journal.Index{Outcome: driver.OutcomeOf(b.place.Spent), Texts: &journal.Texts{
 			Input: b.place.Input}},
 	}

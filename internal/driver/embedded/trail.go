@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // record is what a burst records of one function. last is the number of the last event that follows
@@ -58,7 +59,7 @@ type trail struct {
 	from  *chunk
 	index int
 	// made are the events of the activations so far, of which the store has taken the first taken.
-	made  [][]engine.Event
+	made  [][]event.Event
 	taken int
 	err   error
 }
@@ -126,7 +127,7 @@ func (t *trail) Expand() error {
 }
 
 // Take implements journal.Trail.
-func (t *trail) Take() ([][]engine.Event, error) {
+func (t *trail) Take() ([][]event.Event, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.expand(); err != nil {
@@ -148,7 +149,7 @@ func (t *trail) expand() error {
 		}
 		r := &t.from.records[t.index]
 		t.index++
-		var events []engine.Event
+		var events []event.Event
 		if t.start != nil && t.read == 0 {
 			events, t.err = t.exp.Start(*t.start, &r.LineRecord)
 		} else {
@@ -182,7 +183,7 @@ func (t *trail) leave() (*engine.Run, *engine.CallFunc, error) {
 }
 
 // events returns the events of all activations.
-func (t *trail) events() [][]engine.Event {
+func (t *trail) events() [][]event.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.made
