@@ -252,6 +252,7 @@ type Expander struct {
 // became after. The run belongs to the expander until [Expander.Run] returns it.
 func NewExpander(run *Run, call *CallFunc, state any, begin time.Time,
 	result func(c *CallFunc, before, after any) FuncResult) *Expander {
+	run.due = nil // an activation that a line has recorded is not cut short
 	return &Expander{run: run, call: call, state: state, begin: begin, result: result}
 }
 

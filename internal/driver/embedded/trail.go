@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,7 +157,7 @@ func (t *trail) expand() error {
 			events, t.err = t.exp.Next(&r.LineRecord)
 		}
 		if t.err == nil && (len(events) == 0 || events[len(events)-1].Seq != r.last) {
-			t.err = errors.New("a record has other events than were counted")
+			t.err = fmt.Errorf("record %d has %d events that do not end with number %d", t.read, len(events), r.last)
 		}
 		if t.err == nil {
 			t.made = append(t.made, events)
