@@ -80,7 +80,9 @@ func (d *direct[S]) Walk(s program.State) program.Walk {
 	if n == nil {
 		return nil
 	}
-	return &walk[S]{d: d, now: n, next: n, base: s}
+	w := &walk[S]{d: d, now: n, next: n, base: s}
+	w.seen = w.outputs
+	return w
 }
 
 // Changes implements program.Direct.
@@ -109,6 +111,8 @@ type walk[S any] struct {
 	frames    []frame[S]
 	size      int
 	err       error
+	// seen is outputs, as a value that is made once.
+	seen func() map[string]program.Value
 	// asked means that a condition asked for more than the walk has.
 	asked bool
 }
@@ -194,7 +198,7 @@ func (w *walk[S]) Check(condition int) (holds, ok bool) {
 		}
 	}()
 	w.asked = false
-	v := View[S]{graph: w.d.c, fields: (*walkState[S])(w), seen: w.outputs}
+	v := View[S]{graph: w.d.c, fields: (*walkState[S])(w), seen: w.seen}
 	w.d.c.codec.lend(w.next, &v.State)
 	holds = w.d.conditions[condition](v)
 	return holds, !w.asked
@@ -245,6 +249,15 @@ func (w *walk[S]) End() program.State {
 
 // walkState is the state of a walk as conditions read it: the counters of loops, and nothing else.
 type walkState[S any] walk[S]
+
+// passes implements countedState.
+func (s *walkState[S]) passes(field string) (int, bool) {
+	w := (*walk[S])(s)
+	if i := w.counted(field); i >= 0 {
+		return w.counts[i].n, true
+	}
+	return 0, false
+}
 
 // Get implements program.State.
 func (s *walkState[S]) Get(name string) json.RawMessage {
@@ -321,7 +334,13 @@ func (s *walkedState) Names() iter.Seq[string] {
 
 // lend copies a state into s, which must be zero; n is unaffected by later changes to s. All fields
 // must have forms.
-func (c *codec[S]) lend(n *native[S], s *S) { c.copyState(n, nil, s, nil) }
+func (c *codec[S]) lend(n *native[S], s *S) {
+	if c.flat {
+		*s = n.value
+		return
+	}
+	c.copyState(n, nil, s, nil)
+}
 
 // advance returns the native form of the state after, which a function made of base, and base itself
 // if nothing has changed. It returns nil if JSON would change or refuse the state.
