@@ -472,7 +472,7 @@ func (f *followers) track(run string) *tracked {
 	return &tracked{runFollowers: r, f: f, run: run}
 }
 
-// tracked are the followers of a run until close.
+// tracked are the followers of a run until Leave.
 type tracked struct {
 	*runFollowers
 	f      *followers
@@ -480,8 +480,11 @@ type tracked struct {
 	closed bool // guarded by f.mu
 }
 
-// close may be called more than once.
-func (t *tracked) close() {
+// IsClosed implements driver.Gate: no function starts once the followers have abandoned the run.
+func (t *tracked) IsClosed() bool { return t.isAbandoned() }
+
+// Leave implements driver.Gate.
+func (t *tracked) Leave() {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
 	if !t.closed {

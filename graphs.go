@@ -152,34 +152,22 @@ func (f functions) ConditionNumber(name string) int {
 }
 
 // Walk implements driver.Direct.
-func (f functions) Walk(run string, p *engine.LinePlace) driver.Walk {
+func (f functions) Walk(run string, p *engine.LinePlace) (driver.Walk, driver.Gate) {
 	d, ok := f.Program.(driver.Direct)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	w := d.Walk(run, p)
+	w, _ := d.Walk(run, p)
 	if w == nil {
-		return nil
+		return nil, nil
 	}
-	return &followedWalk{Walk: w, followed: f.engine.followers.track(run)}
+	return w, f.engine.followers.track(run)
 }
 
 // Result implements driver.Direct.
 func (f functions) Result(c *engine.CallFunc, before, after any) engine.FuncResult {
 	return f.Program.(driver.Direct).Result(c, before, after) //nolint:forcetypeassert // Walk has checked it
 }
-
-// followedWalk is a walk that calls no function once its followers have abandoned the run.
-type followedWalk struct {
-	driver.Walk
-	followed *tracked
-}
-
-// Held implements driver.Walk.
-func (w *followedWalk) Held() bool { return w.followed.isAbandoned() }
-
-// Close implements driver.Walk.
-func (w *followedWalk) Close() { w.followed.close() }
 
 // callerOf returns the call whose function or tool, written in Go, calls the engine with ctx: such
 // functions have only a context, while all other code is passed its Caller.

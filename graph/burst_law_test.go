@@ -169,7 +169,7 @@ func (w *burstWorld) do(n burstNode, id string) func(context.Context, *burstStat
 			case <-ctx.Done():
 				w.sees("done %v", ctx.Err())
 			default:
-				w.sees("goes on %v", ctx.Err())
+				w.sees("continues %v", ctx.Err())
 			}
 		case "cancel":
 			if n.n == 0 {

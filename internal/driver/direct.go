@@ -16,8 +16,8 @@ type Direct interface {
 	FuncNumber(name string) int
 	ConditionNumber(name string) int
 	// Walk begins at a place of a run, or returns nil if its functions cannot be called directly
-	// from there.
-	Walk(run string, p *engine.LinePlace) Walk
+	// from there. The gate may be nil.
+	Walk(run string, p *engine.LinePlace) (Walk, Gate)
 	// Result returns the result of a call by which the state became after. before and after are
 	// results of Walk.State.
 	Result(c *engine.CallFunc, before, after any) engine.FuncResult
@@ -40,10 +40,14 @@ type Walk interface {
 	State() any
 	// End returns the whole state after the last call, a program.State.
 	End() any
-	// Held reports whether no function may be called now. It is called before each function.
-	Held() bool
-	// Close ends the walk; it may be called more than once.
-	Close()
+}
+
+// Gate decides whether a walk may continue. It is not safe for concurrent use.
+type Gate interface {
+	// IsClosed reports whether no function may be called now. It is called before each function.
+	IsClosed() bool
+	// Leave ends the use of the gate; it may be called more than once.
+	Leave()
 }
 
 // LineEnd is the end of a run that was a line from its beginning to its end (see engine.Line): it

@@ -93,7 +93,7 @@ func (r *memRun) lastSeq() uint64 {
 	return seq
 }
 
-// taken returns the number of the last event that is in a link. The trail of a run that goes on may
+// taken returns the number of the last event that is in a link. The trail of a run that continues may
 // have got another one since.
 func (r *memRun) taken() uint64 {
 	if n := len(r.links); r.trail != nil && n > 0 {

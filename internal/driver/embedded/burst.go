@@ -14,7 +14,7 @@ import (
 )
 
 // A burst runs plain functions of a Go graph one after another on the actor's goroutine, without the
-// engine: each leaves one record in a trail, of which the events are made when somebody reads them
+// engine: each leaves one record in a trail, and the events are made when somebody reads them
 // (ADR 157). It ends before a function if the run is wanted by others, and after one whose result is
 // anything but a changed state, or after which the engine must decide. The engine then gets the
 // records, and after them the result, as if it had decided all along.
@@ -53,6 +53,7 @@ type burst struct {
 	a       *actor
 	line    *held.Line
 	walk    driver.Walk
+	gate    driver.Gate // may be nil
 	trail   *trail
 	place   engine.LinePlace
 	whole   bool // the run began with the burst
@@ -122,7 +123,7 @@ func (a *actor) newBurst(p driver.Direct, place *engine.LinePlace, mail int) *bu
 	}
 	b := &burst{a: a, line: a.plan.Line, place: *place, step: place.Steps, used: place.Used,
 		seq: place.Seq}
-	b.walk = p.Walk(a.id, &b.place)
+	b.walk, b.gate = p.Walk(a.id, &b.place)
 	b.call.slot.Store(true)
 	on := false
 	if b.walk != nil {
@@ -148,8 +149,8 @@ func (a *actor) newBurst(p driver.Direct, place *engine.LinePlace, mail int) *bu
 
 // close releases what the burst holds. It may be called more than once.
 func (b *burst) close() {
-	if b.walk != nil {
-		b.walk.Close()
+	if b.gate != nil {
+		b.gate.Leave()
 	}
 	b.release()
 }
@@ -327,7 +328,7 @@ func (b *burst) mayCall() bool {
 		}
 		b.call.slot.Store(true)
 	}
-	return !b.walk.Held()
+	return b.gate == nil || !b.gate.IsClosed()
 }
 
 // maxContexts is the maximum number of contexts that share a block of memory, since a function may
@@ -372,7 +373,7 @@ func (b *burst) tick() {
 	b.now = max(b.now, at)
 }
 
-// follow goes on after a function, or from the entry if first is set, to the next function, as the
+// follow continues after a function, or from the entry if first is set, to the next function, as the
 // engine would in one activation. It returns the node of that function, engine.LineEnd or
 // engine.LineLeave.
 func (b *burst) follow(node int, first bool) int {
@@ -474,8 +475,8 @@ func (b *burst) finish() bool {
 	return true
 }
 
-// adoptOnce gives the engine the records of the burst, and makes the call of the last function one of
-// the actor's. The goroutine of the burst and the next actor both call it.
+// adoptOnce passes the records of the burst to the engine, and makes the call of the last function
+// one of the actor's. The goroutine of the burst and the next actor both call it.
 func (b *burst) adoptOnce() { b.once.Do(b.adopt) }
 
 func (b *burst) adopt() {
@@ -489,7 +490,7 @@ func (b *burst) adopt() {
 	a.work.Add(1)
 }
 
-// toEngine gives the engine the records of the burst, and returns the command that is open.
+// toEngine passes the records of the burst to the engine, and returns the command that is open.
 func (b *burst) toEngine() *engine.CallFunc {
 	a := b.a
 	if b.trail.published.Load()/2 < briefRecords {
@@ -520,8 +521,7 @@ func (b *burst) leave() *message {
 	b.adoptOnce()
 	data := b.result()
 	b.current.end(nil)
-	b.release()
-	b.walk.Close()
+	b.close()
 	b.a.work.Done()
 	b.call.reported.Store(true)
 	b.call.result = message{at: b.a.d.now(), data: data}
@@ -534,11 +534,10 @@ func (b *burst) hand() {
 	b.over(b.result())
 }
 
-// over reports the result of the last function, of which the actor knows.
+// over reports the result of the last function as that of a call of the actor.
 func (b *burst) over(data engine.InputData) {
 	b.current.end(nil)
-	b.release()
-	b.walk.Close()
+	b.close()
 	b.a.work.Done()
 	b.call.report(data)
 }

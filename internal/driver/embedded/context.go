@@ -20,7 +20,7 @@ type callContext struct {
 	call   *call // must not be used once the context has ended
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
-	// use tells whether anything below is in use: most contexts end without.
+	// use is inUse if anything below is in use: most contexts end without.
 	use atomic.Uint32
 
 	mu     sync.Mutex

@@ -59,7 +59,7 @@ type trail struct {
 	read  uint64
 	from  *chunk
 	index int
-	// made are the events of the activations so far, of which the store has taken the first taken.
+	// made are the events of the activations so far; the store has taken the first taken of them.
 	made  [][]event.Event
 	taken int
 	err   error
@@ -73,7 +73,7 @@ func newTrail(base uint64, begin time.Time, nodes int, open func() *engine.Expan
 	return &trail{base: base, begin: begin, first: c, last: c, from: c, open: open}
 }
 
-// add adds a record that nobody sees before publish.
+// add adds a record that others do not see before publish.
 func (t *trail) add(r *record) {
 	if t.at == len(t.last.records) {
 		t.last.next = &chunk{records: make([]record, maxChunk)}

@@ -5,8 +5,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Line is a plan's line with the functions of its program, by the numbers that the program gave
-// them. It is immutable.
+// Line is a plan's line with the functions of its program, by the program's own numbers. It is
+// immutable.
 type Line struct {
 	Entry int
 	Nodes []LineNode

@@ -29,15 +29,15 @@ func (p *Program) ConditionNumber(name string) int {
 }
 
 // Walk implements driver.Direct.
-func (p *Program) Walk(run string, at *engine.LinePlace) driver.Walk {
+func (p *Program) Walk(run string, at *engine.LinePlace) (driver.Walk, driver.Gate) {
 	if p.table.Direct == nil {
-		return nil
+		return nil, nil
 	}
 	w := p.table.Direct.Walk(&at.State)
 	if w == nil {
-		return nil
+		return nil, nil
 	}
-	return &walk{Walk: w, p: p, run: run}
+	return &walk{Walk: w, p: p, run: run}, nil
 }
 
 // Result implements driver.Direct.
@@ -90,10 +90,6 @@ func (w *walk) Result(ctx context.Context, c *engine.CallFunc) engine.FuncResult
 func (w *walk) Count(c *engine.Counter) bool { return w.Walk.Count(program.Counter(*c)) }
 
 func (w *walk) End() any { return w.Walk.End() }
-
-func (*walk) Held() bool { return false }
-
-func (*walk) Close() {}
 
 // caller is the program.Caller of a function that is called directly. Most functions never ask for
 // it, so everything in it is made on demand. It is safe for concurrent use.
