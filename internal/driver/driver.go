@@ -45,8 +45,7 @@ type Runner interface {
 	// rejected, which changes nothing. Repeating the same answer is not an error (P24).
 	//
 	// a.By is recorded, even if another process takes the answer. A signal without a key is
-	// assigned one. Errors: the engine's errors for answers (ErrWait…, ErrAnswer, ErrEnded) and for
-	// signals (ErrSignal…).
+	// assigned one. Errors: those of package waits, and engine.ErrEnded.
 	Answer(ctx context.Context, run string, a engine.Answer) error
 	// Cancel cancels a run and returns when the cancellation is durable; calls in flight settle
 	// afterwards. Errors: engine.ErrEnded.

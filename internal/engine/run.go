@@ -136,7 +136,7 @@ func (r *Run) IsEnding() bool {
 
 // CheckAnswer reports whether the run would currently accept an answer, and returns the id of its
 // wait, or "" if the same answer was already received or no wait takes the signal yet. It changes
-// nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
+// nothing. Errors: those of package waits for answers and signals, and ErrEnded.
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	if d.Signal != "" {
 		ans, _, err := r.readSignal(d)
