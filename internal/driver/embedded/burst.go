@@ -99,8 +99,13 @@ func (d *Driver) askBurst(run string) {
 	d.mu.Lock()
 	a := d.runs[run]
 	d.mu.Unlock()
-	if a != nil && !a.word.CompareAndSwap(burstIn, burstAskedIn) && !a.word.CompareAndSwap(burstOn, burstAsked) {
-		a.word.CompareAndSwap(burstIn, burstAskedIn) // it went on in between
+	for a != nil {
+		switch w := a.word.Load(); {
+		case w == burstOn && a.word.CompareAndSwap(w, burstAsked), w == burstIn && a.word.CompareAndSwap(w, burstAskedIn):
+			return
+		case w != burstOn && w != burstIn:
+			return
+		}
 	}
 }
 
