@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
@@ -34,6 +35,8 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	switch {
 	case f.notStored:
 		return nil, err
+	case f.line != nil && err == nil:
+		return resultOfLine(g, f)
 	case ended != nil:
 		return resultOf(g, f, ended.Typed(), ended.State())
 	case ctx.Err() != nil:
@@ -92,6 +95,9 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 		return driver.State{}, nil, f.markNotStored(err)
 	case err != nil:
 		return driver.State{}, nil, err
+	}
+	if f.line != nil {
+		return driver.State{Status: event.StatusCompleted}, nil, nil
 	}
 	if status := f.folder.Status(); status.Ended() {
 		return driver.State{Status: status}, f.folder, nil
@@ -253,6 +259,8 @@ type following struct {
 	launched  service.Launched
 	folder    *project.GraphFolder
 	notStored bool
+	// line is the end of a launched run without events; nil if its events are in folder.
+	line *driver.LineEnd
 	// attached means that another call started the run, so that its usage is not reported to the
 	// ledger by.
 	attached bool
@@ -342,29 +350,65 @@ func (f *following) closed(err error) error {
 // concurrent use.
 type followers struct {
 	mu sync.Mutex
-	of map[string][]*follower
+	of map[string]*runFollowers
 	// removed is closed when the next follower is removed; nil if nobody waits for that.
 	removed chan struct{}
+}
+
+// runFollowers are the followers of one run. list is replaced, never changed, under followers.mu;
+// tracked is the number of those who read it without.
+type runFollowers struct {
+	list    atomic.Pointer[[]*follower]
+	tracked int
+}
+
+func (r *runFollowers) all() []*follower {
+	if r == nil {
+		return nil
+	}
+	if list := r.list.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // follower is a call that follows a run. Two may have the same context, and contexts need not be
 // comparable.
 type follower struct {
 	ctx  context.Context //nolint:containedctx,nolintlint // asked whether it is done
-	left bool
+	left atomic.Bool
 }
 
-func (f *follower) waits() bool { return !f.left && f.ctx.Err() == nil }
+func (f *follower) waits() bool { return !f.left.Load() && f.ctx.Err() == nil }
+
+// entry returns the followers of a run, even if it has none. f.mu must be held.
+func (f *followers) entry(run string) *runFollowers {
+	if f.of == nil {
+		f.of = map[string]*runFollowers{}
+	}
+	r := f.of[run]
+	if r == nil {
+		r = &runFollowers{}
+		f.of[run] = r
+	}
+	return r
+}
+
+// drop forgets a run that has no followers. f.mu must be held.
+func (f *followers) drop(run string, r *runFollowers) {
+	if r.tracked == 0 && len(r.all()) == 0 {
+		delete(f.of, run)
+	}
+}
 
 func (f *followers) add(run string,
 	ctx context.Context) *follower { //nolint:revive,nolintlint // the context is what is kept
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.of == nil {
-		f.of = map[string][]*follower{}
-	}
+	r := f.entry(run)
 	one := &follower{ctx: ctx}
-	f.of[run] = append(f.of[run], one)
+	list := append(slices.Clip(r.all()), one)
+	r.list.Store(&list)
 	return one
 }
 
@@ -373,8 +417,8 @@ func (f *followers) add(run string,
 func (f *followers) abandon(run string, one *follower) (others bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	one.left = true
-	return slices.ContainsFunc(f.of[run], (*follower).waits)
+	one.left.Store(true)
+	return slices.ContainsFunc(f.of[run].all(), (*follower).waits)
 }
 
 // remove removes a follower; removing an absent one is a no-op.
@@ -385,12 +429,18 @@ func (f *followers) remove(run string, one *follower) {
 		close(f.removed)
 		f.removed = nil
 	}
-	list := slices.DeleteFunc(f.of[run], func(o *follower) bool { return o == one })
-	if len(list) == 0 {
-		delete(f.of, run)
+	r := f.of[run]
+	if r == nil {
 		return
 	}
-	f.of[run] = list
+	var rest []*follower
+	for _, o := range r.all() {
+		if o != one {
+			rest = append(rest, o)
+		}
+	}
+	r.list.Store(&rest)
+	f.drop(run, r)
 }
 
 // abandoned returns a non-nil channel if all followers of a run have abandoned it and are about to
@@ -399,11 +449,47 @@ func (f *followers) remove(run string, one *follower) {
 func (f *followers) abandoned(run string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if list := f.of[run]; len(list) == 0 || slices.ContainsFunc(list, (*follower).waits) {
+	if !f.of[run].isAbandoned() {
 		return nil
 	}
 	if f.removed == nil {
 		f.removed = make(chan struct{})
 	}
 	return f.removed
+}
+
+func (r *runFollowers) isAbandoned() bool {
+	list := r.all()
+	return len(list) > 0 && !slices.ContainsFunc(list, (*follower).waits)
+}
+
+// track returns the followers of a run, present and future, for one that asks often.
+func (f *followers) track(run string) *tracked {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.entry(run)
+	r.tracked++
+	return &tracked{runFollowers: r, f: f, run: run}
+}
+
+// tracked are the followers of a run until Leave.
+type tracked struct {
+	*runFollowers
+	f      *followers
+	run    string
+	closed bool // guarded by f.mu
+}
+
+// IsClosed implements driver.Gate: no function starts once the followers have abandoned the run.
+func (t *tracked) IsClosed() bool { return t.isAbandoned() }
+
+// Leave implements driver.Gate.
+func (t *tracked) Leave() {
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	if !t.closed {
+		t.closed = true
+		t.tracked--
+		t.f.drop(t.run, t.runFollowers)
+	}
 }

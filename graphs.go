@@ -133,6 +133,42 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	return functions{info.Program, e}
 }
 
+var _ driver.Direct = functions{}
+
+// FuncNumber implements driver.Direct.
+func (f functions) FuncNumber(name string) int {
+	if d, ok := f.Program.(driver.Direct); ok {
+		return d.FuncNumber(name)
+	}
+	return -1
+}
+
+// ConditionNumber implements driver.Direct.
+func (f functions) ConditionNumber(name string) int {
+	if d, ok := f.Program.(driver.Direct); ok {
+		return d.ConditionNumber(name)
+	}
+	return -1
+}
+
+// Walk implements driver.Direct.
+func (f functions) Walk(run string, p *engine.LinePlace) (driver.Walk, driver.Gate) {
+	d, ok := f.Program.(driver.Direct)
+	if !ok {
+		return nil, nil
+	}
+	w, _ := d.Walk(run, p)
+	if w == nil {
+		return nil, nil
+	}
+	return w, f.engine.followers.track(run)
+}
+
+// Result implements driver.Direct.
+func (f functions) Result(c *engine.CallFunc, before, after any) engine.FuncResult {
+	return f.Program.(driver.Direct).Result(c, before, after) //nolint:forcetypeassert // Walk has checked it
+}
+
 // callerOf returns the call whose function or tool, written in Go, calls the engine with ctx: such
 // functions have only a context, while all other code is passed its Caller.
 func callerOf(ctx context.Context) driver.Caller { return hostOf(program.CallerOf(ctx)) }

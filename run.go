@@ -179,7 +179,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	whole := context.WithoutCancel(ctx)
 	if toEnd && f.observer == nil && q.Concurrency == nil {
 		f.folder = project.NewGraphObserver(b.plan)
-		q.Observe = f.folder.Observe
+		q.Observe, q.Ended = f.folder.Observe, func(end *driver.LineEnd) { f.line = end }
 		f.launched, err = e.service.LaunchGraph(whole, q)
 	} else {
 		_, err = e.service.StartGraph(whole, q)

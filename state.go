@@ -243,6 +243,18 @@ func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g 
 	return r, nil
 }
 
+// resultOfLine builds the result of a run that completed without events.
+func resultOfLine[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
+	end := f.line
+	state, _ := end.State.(program.State)
+	g := project.GraphState{Status: event.StatusCompleted, Visited: end.Visited, Seq: end.Seq,
+		StartedAt: end.Started, UpdatedAt: end.Completed, EndedAt: end.Completed}
+	if n := len(end.Visited); n > 0 {
+		g.Current = end.Visited[n-1]
+	}
+	return resultOf(c, f, state, g)
+}
+
 // listed returns a list that is encoded as a JSON array even if it is empty.
 func listed(names []string) []string {
 	if names == nil {

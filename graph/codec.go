@@ -19,6 +19,7 @@ type codec[S any] struct {
 	fields   []member
 	index    map[string]int // of fields, by JSON name
 	slowPath bool           // the type always takes the slow path
+	flat     bool           // a copy of the struct is a copy of the state
 	scratch  sync.Pool      // *[]byte
 }
 
@@ -42,8 +43,10 @@ func newCodec[S any]() (c *codec[S]) {
 		c.fields, c.slowPath = nil, true
 		return c
 	}
+	c.flat = true
 	for i := range c.fields {
 		c.index[c.fields[i].name] = i
+		c.flat = c.flat && c.fields[i].flat
 	}
 	return c
 }

@@ -30,6 +30,9 @@ func (c *compiler[S]) table() *program.Table {
 	for _, d := range c.nodes {
 		c.functions(t, d)
 	}
+	if d := newDirect(c); d != nil {
+		t.Direct = d
+	}
 	return t
 }
 
@@ -141,7 +144,17 @@ func (c *compiler[S]) counted(state program.State, field string, n int) program.
 	return out
 }
 
+// countedState is a state that has its counters as numbers.
+type countedState interface {
+	passes(field string) (n int, ok bool)
+}
+
 func passes(state program.State, field string) int {
+	if c, ok := state.(countedState); ok {
+		if n, ok := c.passes(field); ok {
+			return n
+		}
+	}
 	n, err := strconv.Atoi(string(state.Get(field)))
 	if err != nil {
 		return 0

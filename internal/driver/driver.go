@@ -182,6 +182,8 @@ type Spec struct {
 	// blocks the run, must not change its arguments, and must not use the run after it has returned
 	// unless the run has left memory.
 	Observe func(run *engine.Run, events []event.Event)
+	// Ended, if not nil, may be called instead of Observe, once, if no events were made.
+	Ended func(*LineEnd)
 	// Trigger and Labels are recorded as in event.RunCreated.
 	Trigger string
 	Labels  workflow.Labels

@@ -49,7 +49,9 @@ func texts(ix *journal.Index, run *engine.Run, output event.Value, problem strin
 	return ix
 }
 
-func used(run *engine.Run) journal.Outcome {
-	s := run.Spent()
+func used(run *engine.Run) journal.Outcome { return OutcomeOf(run.Spent()) }
+
+// OutcomeOf returns the part of an index entry that shows what a run has used.
+func OutcomeOf(s event.Spent) journal.Outcome {
 	return journal.Outcome{Tokens: s.Tokens, Calls: s.Calls, Cost: chat.ToMoney(s.CostUSD)}
 }

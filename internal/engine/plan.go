@@ -28,6 +28,7 @@ type Plan struct {
 	host      Host
 	// signals are the names of the signals that steps wait for, sorted.
 	signals []string
+	line    *Line // nil if no run has a line
 }
 
 // Workflow returns the definition that the plan was compiled from.
@@ -54,8 +55,12 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 		root.FindCounters(c.Counter)
 	}
 	out := []string{workflow.PortOut}
-	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(),
-		completed: &event.StepCompleted{Given: true, Ports: out}}, nil
+	p := &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(),
+		completed: &event.StepCompleted{Given: true, Ports: out}}
+	if host != nil {
+		p.line = newLine(root)
+	}
+	return p, nil
 }
 
 // toolDefs returns the definitions of agent a's tools that the engine answers itself: its

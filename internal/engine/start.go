@@ -149,15 +149,19 @@ func (r *Run) StartAgain(d *event.StepStarted, at time.Time) (again *event.StepS
 }
 
 // maxSteps returns the maximum number of steps of the run.
-func (m *machine) maxSteps() int {
-	if m.state.Limits.MaxSteps != nil {
-		return *m.state.Limits.MaxSteps
+func (m *machine) maxSteps() int { return maxSteps(m.state.plan, m.state.Limits, int(m.graph.Started)) }
+
+// maxSteps returns the maximum number of steps of a run of p in which items items of maps have
+// started.
+func maxSteps(p *Plan, limits *workflow.Limits, items int) int {
+	if limits.MaxSteps != nil {
+		return *limits.MaxSteps
 	}
 	most := workflow.DefaultMaxSteps
-	if root := m.state.plan.root; root.Loops {
-		most = m.state.Limits.LoopSteps(len(root.Nodes))
+	if p.root.Loops {
+		most = limits.LoopSteps(len(p.root.Nodes))
 	}
-	return most + workflow.DefaultItemSteps*int(m.graph.Started)
+	return most + workflow.DefaultItemSteps*items
 }
 
 // recordCondition records the condition of a step that has started. It returns false if the step

@@ -33,6 +33,8 @@ type state struct {
 
 	// kept converts large texts into stored texts.
 	kept *textStore
+	// checks are the results of conditions that are known already; nil means none.
+	checks *lineChecks
 
 	// Bytes is the size that counts against MaxBytes; 0 if there is no such limit.
 	Bytes int64

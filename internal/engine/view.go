@@ -182,6 +182,9 @@ func (s *state) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, 
 		seen.done = done
 		return compiled.Eval(seen)
 	default:
+		if holds, ok := s.checks.next(); ok {
+			return holds, nil
+		}
 		var ok bool
 		err := s.plan.ask(c.Func, func(h Host) (err error) {
 			ok, err = h.Condition(c.Func, s.view(id, done))

@@ -22,7 +22,8 @@
 //   - Records of a run are contiguous: First is the previous Last plus one, starting at 1.
 //   - An append happens entirely or not at all: records, blobs and head together.
 //   - The in-memory store may keep events as values; readers get the same from it as from a store
-//     of bytes (memory_events.go). It may drop ended runs (memory_retain.go).
+//     of bytes (memory_events.go), and a trail that makes the events when they are read
+//     (memory_trails.go). It may drop ended runs (memory_retain.go).
 //   - A run has at most one owner per epoch; an append with an earlier epoch fails with ErrFenced
 //     and changes nothing.
 //   - Every record carries a checksum over all records before it, and the head carries the last

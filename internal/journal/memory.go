@@ -68,6 +68,7 @@ type memRun struct {
 	links []Link
 	// values are the events of the activations after links that have not been encoded yet.
 	values [][]event.Event
+	trail  Trail // holds the events after values; nil if there is none
 	// texts are searched as they are; nil if there are none.
 	texts *Texts
 	// notices are the IDs of the run's notices; retained is its number of events while it is among
@@ -152,7 +153,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	rec := a.Record
 	var digest [sha256.Size]byte
 	var more []Record
-	if a.Events == nil {
+	if a.Events == nil && a.Trail == nil {
 		rec = rec.clone()
 		digest = rec.Digest()
 		for _, r := range a.More {
@@ -174,10 +175,19 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 			return fmt.Errorf("append to run %s: blob %s: %w", a.Run, b.Hash, ErrNotFound)
 		}
 	}
-	if a.Events == nil { // records must stay in order
+	if r.trail != nil && r.trail != a.Trail {
+		if err := r.settleTrail(); err != nil {
+			return err
+		}
+	}
+	if a.Events == nil && a.Trail == nil { // records must stay in order
 		if err := h.m.encode(r); err != nil {
 			return err
 		}
+	}
+
+	if a.Trail != nil && a.Trail.Commit() != nil {
+		return fmt.Errorf("append to run %s: %w", a.Run, ErrFenced)
 	}
 
 	// Nothing fails from here on.
@@ -186,9 +196,12 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	for i := range a.Blobs {
 		h.m.hold(r, &a.Blobs[i])
 	}
-	if a.Events != nil {
+	switch {
+	case a.Trail != nil:
+		r.trail = a.Trail
+	case a.Events != nil:
 		r.values = append(r.values, a.Events)
-	} else {
+	default:
 		r.link(rec, digest)
 		for _, one := range more {
 			r.link(one, one.Digest())
@@ -252,7 +265,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return nil, ErrNotFound
 	case a.Common && r.head.Kind != KindTemporal, !a.Common && r.head.Owner != h.owner.ID, r.head.Epoch != a.Epoch:
 		return nil, ErrFenced
-	case r.head.LastSeq+1 != a.Record.First:
+	case r.lastSeq()+1 != a.Record.First:
 		return nil, ErrConflict
 	case r.head.Status.Ended() && !a.Status.Ended():
 		if other := h.m.busy(r.head.Session, a.Run); other != "" {
@@ -288,6 +301,9 @@ func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Recor
 
 // links returns the records of a run with events beyond after, verified. They never change.
 func (h *memHandle) links(ctx context.Context, run string, after uint64) ([]Link, error) {
+	if err := h.expand(ctx, run); err != nil {
+		return nil, err
+	}
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -306,7 +322,7 @@ func (h *memHandle) links(ctx context.Context, run string, after uint64) ([]Link
 		seq, base = r.links[from].Last, r.links[from].Sum
 		from++
 	}
-	if err := VerifyChain(run, seq, base, r.links[from:], r.head.LastSeq, r.sum); err != nil {
+	if err := VerifyChain(run, seq, base, r.links[from:], r.taken(), r.sum); err != nil {
 		return nil, err
 	}
 	return r.links[from:], nil
@@ -347,6 +363,7 @@ func (h *memHandle) Head(ctx context.Context, run string) (Head, error) {
 
 func (m *Memory) headOf(r *memRun) Head {
 	head := r.head
+	head.LastSeq, head.Updated = r.last()
 	head.Meta, head.Labels = maps.Clone(head.Meta), maps.Clone(head.Labels)
 	if head.Owner != "" {
 		head.By = m.withHeartbeat(r.owner)
@@ -361,6 +378,11 @@ func (h *memHandle) Close() error {
 	h.closed = true
 	h.m.owners[h.owner.ID] = false
 	delete(h.m.handles, h.owner.ID)
+	for _, r := range h.m.runs {
+		if r.trail != nil && r.head.Owner == h.owner.ID {
+			r.trail.Stop()
+		}
+	}
 	h.m.hub.SignalAll()
 	return nil
 }

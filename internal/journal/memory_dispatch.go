@@ -7,6 +7,7 @@ import (
 
 // claim makes the handle the owner of a run.
 func (h *memHandle) claim(r *memRun) Head {
+	r.stopTrail()
 	r.head.Owner, r.owner = h.owner.ID, h.owner
 	r.head.Epoch++
 	h.m.hub.Signal(OfRun(r.head.Run))
@@ -18,6 +19,7 @@ func (h *memHandle) claim(r *memRun) Head {
 
 // clearOwner takes a run from its owner.
 func (m *Memory) clearOwner(r *memRun, isNotStarted bool) {
+	r.stopTrail()
 	r.head.Owner, r.owner, r.waits = "", Owner{}, notWaiting
 	switch {
 	case isNotStarted:

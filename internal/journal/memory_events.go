@@ -44,6 +44,9 @@ func IsEncodable(events []event.Event) bool {
 // encode builds records, once, from the events that a run keeps as values. The caller must hold
 // m.mu. A *CorruptError means a bug in Hocket.
 func (m *Memory) encode(r *memRun) error {
+	if err := r.takeTrail(); err != nil {
+		return err
+	}
 	for _, events := range r.values {
 		first, more, blobs, err := EncodeParts(nil, events)
 		if err != nil {

@@ -27,6 +27,9 @@ type Append struct {
 	// Events are the events of Record, passed to an [EventKeeper] instead of Record.Data; nil for
 	// all other stores. They must not be modified afterwards.
 	Events []event.Event
+	// Trail holds the events of Record, passed to a [TrailKeeper] instead of Record.Data and Events;
+	// nil for all other stores.
+	Trail Trail
 	// Blobs are held by the run from now on, for as long as it exists: the values that Record
 	// stores as blobs, and the definitions with which it was started. Naming a blob again has no
 	// effect.
@@ -71,7 +74,7 @@ func (a *Append) Validate() error {
 		return fmt.Errorf("append journal: %w", a.Create.Labels.Check())
 	case a.Create != nil && r.First != 1:
 		return fmt.Errorf("append journal: new run begins with event %d", r.First)
-	case len(r.Data) == 0 && len(a.Events) == 0:
+	case len(r.Data) == 0 && len(a.Events) == 0 && a.Trail == nil:
 		return errors.New("append journal: record has no data")
 	case len(a.Events) > 0 && (len(r.Data) > 0 || a.Events[0].Seq != r.First ||
 		a.Events[len(a.Events)-1].Seq != r.Last):
@@ -85,6 +88,8 @@ func (a *Append) Validate() error {
 		return fmt.Errorf("append journal: a new run of kind %q is not held in common", a.Create.Kind)
 	case a.NotStarted && (!a.Release || a.Common):
 		return errors.New("append journal: calls that have not begun, of a run that is not given up to one process")
+	case a.Trail != nil && len(r.Data)+len(a.Events)+len(a.More) > 0:
+		return errors.New("append journal: a trail and data")
 	case len(a.Events) > 0 && len(a.More) > 0:
 		return errors.New("append journal: events as values and more records")
 	}

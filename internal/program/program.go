@@ -224,6 +224,8 @@ type Table struct {
 	Brief map[string]bool
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
+	// Direct calls those of the functions that only change the state; nil means that there are none.
+	Direct Direct
 }
 
 // Func is a node function.

@@ -36,6 +36,8 @@ type actor struct {
 	left       bool
 	notify     chan struct{} // holds a token while there may be mail; nil until the actor first waits
 	concurrent atomic.Bool   // another goroutine has made a call or been the actor
+	word       atomic.Uint32 // what a burst does, see takeBurst
+	burst      *burst        // while word is not burstOff; written by the goroutine of the burst
 
 	plan held.Compiled
 	info driver.Info
@@ -67,8 +69,13 @@ type actor struct {
 	fresh bool
 	// observe is driver.Spec.Observe.
 	observe func(*engine.Run, []event.Event)
-	calls   calls
-	timers  map[string]*timer
+	ended   func(*driver.LineEnd) // driver.Spec.Ended
+	// brief is the number of bursts that were not worth their while; broken is why one could not be
+	// continued.
+	brief  int
+	broken error
+	calls  calls
+	timers map[string]*timer
 	// orphans are leftover commands of a former owner that were not started here.
 	orphans          map[string]engine.Command
 	asked            map[string]bool // waits answered by ApproveAll
@@ -127,19 +134,34 @@ func (a *actor) swap() []*message {
 	return a.taken
 }
 
-// next waits for mail and returns all of it. It returns nil if the run is to be interrupted, or if
-// another goroutine has become the actor, which replaced reports. Without mail it makes an inline
+// next waits for mail and returns all of it. It returns nil if the run is to be interrupted. The
+// error is errReplaced if another goroutine has become the actor, and errEnded if the run has ended
+// without mail. Without mail it makes an inline
 // call itself. The result of a call cut off by the interruption must never be returned, because it
 // would fail the run. So the context is checked before the mailbox is emptied, at a point when no
 // more mail can arrive.
 //
 // A run whose activation was cut short continues if there is no mail; the fold of a run that was
 // left by its owner waits to be resumed.
-func (a *actor) next() (batch []*message, replaced bool) {
+func (a *actor) next() (batch []*message, err error) {
 	cutShort := a.run.IsCut() && !a.takeover
 	var inline *call
 	if !cutShort {
 		inline = a.takeInline()
+	}
+	if inline != nil {
+		switch m, how := a.enterBurst(inline); how {
+		case burstNone:
+		case burstLeft:
+			a.here[0] = m
+			return a.here[:], nil
+		case burstStopped:
+			inline = a.takeInline()
+		case burstReplaced:
+			return nil, errReplaced
+		case burstEnded:
+			return nil, errEnded
+		}
 	}
 	for {
 		a.mu.Lock()
@@ -161,16 +183,16 @@ func (a *actor) next() (batch []*message, replaced bool) {
 		}
 		if cut || len(batch) > 0 {
 			a.dispatch()
-			return batch, false
+			return batch, nil
 		}
 		if inline != nil {
 			m, still := a.callInline(inline)
 			if !still {
-				return nil, true
+				return nil, errReplaced
 			}
 			if inline = nil; m != nil {
 				a.here[0] = m
-				return a.here[:], false
+				return a.here[:], nil
 			}
 			continue
 		}
@@ -188,6 +210,9 @@ func (a *actor) runTask() { a.end(a.live()) }
 // errReplaced means that another goroutine is the actor.
 var errReplaced = errors.New("another goroutine drives the run")
 
+// errEnded means that the run ended in a burst.
+var errEnded = errors.New("the run has ended")
+
 // end removes the actor from the driver, unless another goroutine continues as the actor.
 func (a *actor) end(err error) {
 	if errors.Is(err, errReplaced) {
@@ -202,7 +227,18 @@ func (a *actor) end(err error) {
 // live prepares the run and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
-		a.setRun(held.NewRun(a.plan, a.id))
+		switch m, how := a.startBurst(); how {
+		case burstNone:
+			a.setRun(held.NewRun(a.plan, a.id))
+		case burstLeft:
+			a.here[0] = m
+			return a.loopFrom(a.here[:])
+		case burstStopped:
+		case burstReplaced:
+			return errReplaced
+		case burstEnded:
+			return nil
+		}
 	} else if err := a.load(); err != nil {
 		reply(a.takeMail(), err)
 		return err
@@ -212,11 +248,21 @@ func (a *actor) live() error {
 
 // loop drives the run until it has paused, ended or been interrupted (all nil), cannot be driven
 // here, or another goroutine is the actor (errReplaced).
-func (a *actor) loop() error {
-	for {
-		batch, replaced := a.next()
-		if replaced {
-			return errReplaced
+func (a *actor) loop() error { return a.loopFrom(nil) }
+
+// loopFrom is loop, with the batch to begin with, if it is not nil.
+func (a *actor) loopFrom(batch []*message) error {
+	for ; ; batch = nil {
+		if a.broken != nil {
+			return a.quarantine(a.broken)
+		}
+		if batch == nil {
+			var err error
+			if batch, err = a.next(); errors.Is(err, errEnded) {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
 		if batch == nil {
 			return a.drain()

@@ -46,7 +46,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	if a.freeCall = nil; c == nil {
 		c = &call{}
 	}
-	*c = call{callContext: &callContext{parent: a.ctx, actor: a, id: id, call: c}, cmd: cmd, limit: limit, slots: slot}
+	*c = call{callContext: &callContext{parent: a.ctx, actor: a, name: id, call: c}, cmd: cmd, limit: limit, slots: slot}
 	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
 		c.turn = a.kit.Admit(&a.info, cm)
 	}
@@ -115,7 +115,7 @@ func (a *actor) callInline(c *call) (*message, bool) {
 // yield makes another goroutine the actor if the actor's own goroutine is making a call. a.mu
 // must be held; yield releases it.
 func (a *actor) yield() {
-	away := a.busy
+	away := a.takeBurst() || a.busy
 	a.busy = false
 	a.mu.Unlock()
 	if away {
@@ -129,6 +129,11 @@ type successor actor
 
 func (s *successor) runTask() {
 	a := (*actor)(s)
+	if b := a.burst; b != nil {
+		b.adoptOnce()
+		a.burst = nil
+		a.word.Store(burstOff)
+	}
 	a.end(a.loop())
 }
 

@@ -11,7 +11,7 @@ type calls struct {
 
 // get returns the call with the given id, or nil if there is none.
 func (s *calls) get(id string) *call {
-	if s.one != nil && s.one.id == id {
+	if s.one != nil && s.one.is(id) {
 		return s.one
 	}
 	return s.more[id]
@@ -26,17 +26,20 @@ func (s *calls) put(c *call) {
 	case s.more == nil:
 		s.more = map[string]*call{}
 	}
-	s.more[c.id] = c
+	s.more[c.id()] = c
 }
 
 // drop removes a call; a missing call is not an error.
 func (s *calls) drop(id string) {
-	if s.one != nil && s.one.id == id {
+	if s.one != nil && s.one.is(id) {
 		s.one = nil
 		return
 	}
 	delete(s.more, id)
 }
+
+// is reports whether a call has an id.
+func (c *call) is(id string) bool { return c.name == id || c.name == "" && c.id() == id }
 
 // count returns the number of calls.
 func (s *calls) count() int {

@@ -81,7 +81,9 @@ func (a *actor) stored(ap journal.Append) {
 		a.log().Warn("the store is available again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
-	a.releaseStored(ap)
+	if a.run != nil { // a burst produces no large texts
+		a.releaseStored(ap)
+	}
 }
 
 // uncertain finds out whether an append that returned an error was stored. Only the journal shows

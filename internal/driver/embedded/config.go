@@ -77,6 +77,8 @@ type Config struct {
 	// Now is the clock for the times of events; nil means time.Now. Timers use the process's own
 	// clock.
 	Now func() time.Time
+	// StepByStep makes the events of each function as it returns, for tests that compare both ways.
+	StepByStep bool
 	// Logger receives log messages; nil disables logging.
 	Logger *slog.Logger
 }

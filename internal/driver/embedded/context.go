@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,10 +15,13 @@ import (
 type callContext struct {
 	parent context.Context //nolint:containedctx // it is a context
 	actor  *actor
-	id     string // id of the call's command
-	call   *call  // must not be used once the context has ended
+	name   string // id of the call's command; "" for the first call of step
+	step   int
+	call   *call // must not be used once the context has ended
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
+	// use is inUse if anything below is in use: most contexts end without.
+	use atomic.Uint32
 
 	mu     sync.Mutex
 	done   context.Context //nolint:containedctx // made of parent when it is asked for
@@ -27,9 +31,35 @@ type callContext struct {
 
 var _ context.Context = (*callContext)(nil)
 
+// Values of callContext.use.
+const (
+	unused   uint32 = iota // nothing was asked for, and the context has not ended
+	overSoon               // it ended before anything was asked for
+	inUse                  // the fields guarded by mu hold everything
+)
+
+// id returns the id of the call's command.
+func (c *callContext) id() string {
+	if c.name != "" {
+		return c.name
+	}
+	return strconv.Itoa(c.step) + ".0.1#1"
+}
+
+// lock locks mu and makes the fields that it guards hold everything.
+func (c *callContext) lock() {
+	c.mu.Lock()
+	if !c.use.CompareAndSwap(unused, inUse) && c.use.CompareAndSwap(overSoon, inUse) {
+		c.over = true
+	}
+}
+
 // end ends the context; a nil cause is context.Canceled.
 func (c *callContext) end(cause error) {
-	c.mu.Lock()
+	if cause == nil && c.parent.Err() == nil && (c.use.CompareAndSwap(unused, overSoon) || c.use.Load() == overSoon) {
+		return
+	}
+	c.lock()
 	defer c.mu.Unlock()
 	if c.over && c.done == nil {
 		return
@@ -45,7 +75,7 @@ func (c *callContext) end(cause error) {
 
 // Idle implements driver.Caller.
 func (c *callContext) Idle() {
-	c.mu.Lock()
+	c.lock()
 	defer c.mu.Unlock()
 	if !c.over {
 		c.call.release()
@@ -70,13 +100,19 @@ func (c *callContext) Deadline() (time.Time, bool) { return c.parent.Deadline() 
 
 // Done implements context.Context.
 func (c *callContext) Done() <-chan struct{} {
-	c.mu.Lock()
+	c.lock()
 	defer c.mu.Unlock()
 	return c.materialize().Done()
 }
 
 // Err implements context.Context.
 func (c *callContext) Err() error {
+	switch c.use.Load() {
+	case unused:
+		return c.parent.Err()
+	case overSoon:
+		return context.Canceled
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -90,7 +126,10 @@ func (c *callContext) Err() error {
 
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
-	c.mu.Lock()
+	if c.use.Load() == unused {
+		return c.parent.Value(key)
+	}
+	c.lock()
 	from := c.parent
 	if c.over || c.done != nil {
 		from = c.materialize() // package context looks up the cause with its own key

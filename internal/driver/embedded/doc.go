@@ -18,6 +18,8 @@
 //     record notes: they are inputs like results, and are answered when they are durable
 //     (record.go). The same holds for a call's reports of runs that it starts; a report that must
 //     wait for budget is tried again with each batch (ledger.go).
+//     Plain functions of a Go graph, which only change its state, may be run without steps 2 and 3 if
+//     the store keeps their trail (burst.go, trail.go).
 //  5. A run that paused or ended leaves memory. Anything that arrives for it later creates a new
 //     actor. Decisions without calls that take long are stored part by part: between the parts the
 //     run takes mail and can be interrupted (decide.go).

@@ -38,7 +38,11 @@ type Driver struct {
 	loads chan struct{}
 	// keepsEvents means that the store is a journal.EventKeeper.
 	keepsEvents bool
-	crew        workerPool
+	// trails is the store if it is a journal.TrailKeeper, and bursts are possible; nil otherwise.
+	trails journal.TrailKeeper
+	// ownClock means that Config.Now is time.Now.
+	ownClock bool
+	crew     workerPool
 
 	// root lives until Close stops waiting; it is the context of store operations. work ends when
 	// Close starts; it is the context of calls.
@@ -83,6 +87,7 @@ var errInterrupted = driver.ErrInterrupted
 
 // New creates a driver. It starts nothing until a run is started, resumed or recovered.
 func New(cfg Config) (*Driver, error) {
+	ownClock := cfg.Now == nil
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
@@ -103,6 +108,9 @@ func New(cfg Config) (*Driver, error) {
 		interrupted: map[string]bool{},
 	}
 	_, d.keepsEvents = cfg.Store.(journal.EventKeeper)
+	if d.ownClock = ownClock; !cfg.StepByStep && cfg.Hooks.Events == nil {
+		d.trails, _ = cfg.Store.(journal.TrailKeeper)
+	}
 	d.root, d.kill = context.WithCancelCause(context.Background())
 	d.work, d.stop = context.WithCancelCause(d.root)
 	d.common = d.commons()

@@ -11,6 +11,7 @@ import (
 func (d *Driver) Follow(ctx context.Context, run string, take func(*event.Event) error) (driver.State, error) {
 	sub := d.hubs.subscribe(run, followBatch)
 	defer d.hubs.unsubscribe(run, sub)
+	d.askBurst(run)
 	var failed error
 	w := watcher{d: d, run: run, yield: func(u driver.Update, _ error) bool {
 		if u.Event != nil {

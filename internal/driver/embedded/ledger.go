@@ -17,7 +17,7 @@ func (l *callContext) Begin(ctx context.Context, run string, shares int, more *w
 	*workflow.Budget, error) {
 	told := make(chan error, 1)
 	a := l.actor
-	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more},
+	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id(), Run: run, Shares: shares, More: more},
 		done: func(err error) { told <- err }}
 	a.deliver(m)
 	select {
@@ -34,7 +34,7 @@ func (l *callContext) Begin(ctx context.Context, run string, shares int, more *w
 
 // Use implements driver.Ledger.
 func (l *callContext) Use(u engine.CallUse) error {
-	u.ID = l.id
+	u.ID = l.id()
 	told := make(chan error, 1)
 	a := l.actor
 	a.deliver(&message{at: a.d.now(), data: u, done: func(err error) { told <- err }})
@@ -43,9 +43,9 @@ func (l *callContext) Use(u engine.CallUse) error {
 
 // Reserve implements driver.Ledger.
 func (l *callContext) Reserve(ctx context.Context, q engine.CallReserve) (driver.Grant, error) {
-	q.ID = l.id
+	q.ID = l.id()
 	if q.Key != "" {
-		q.Key = l.id + "/" + q.Key
+		q.Key = l.id() + "/" + q.Key
 	}
 	told := make(chan error, 1)
 	a := l.actor

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 const defaultMaxCalls = 256
@@ -18,6 +19,8 @@ type Slots struct {
 	free int // 0 while any call waits
 	// ring holds the queues that are not empty, in the order in which they are served.
 	ring []*callQueue
+	// queues is the length of ring.
+	queues atomic.Int32
 }
 
 // NewSlots returns n slots, or 256 if n is 0 or less.
@@ -58,6 +61,7 @@ func (s *Slots) acquire(ctx context.Context, l *callQueue) bool {
 	w := &waiter{served: make(chan struct{})}
 	if len(l.waiting) == 0 {
 		s.ring = append(s.ring, l)
+		s.queues.Store(int32(len(s.ring)))
 	}
 	l.waiting = append(l.waiting, w)
 	s.mu.Unlock()
@@ -77,6 +81,20 @@ func (s *Slots) acquire(ctx context.Context, l *callQueue) bool {
 	return false
 }
 
+// tryAcquire acquires a slot if one is free.
+func (s *Slots) tryAcquire() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free <= 0 {
+		return false
+	}
+	s.free--
+	return true
+}
+
+// isQueued reports whether calls wait for a slot.
+func (s *Slots) isQueued() bool { return s.queues.Load() > 0 }
+
 // leave removes cancelled calls from their queue, many together, because removing each would
 // search the queue.
 func (s *Slots) leave(l *callQueue, w *waiter) {
@@ -87,6 +105,7 @@ func (s *Slots) leave(l *callQueue, w *waiter) {
 	l.waiting, l.gone = slices.DeleteFunc(l.waiting, func(w *waiter) bool { return w.gone }), 0
 	if len(l.waiting) == 0 {
 		s.ring = slices.DeleteFunc(s.ring, func(o *callQueue) bool { return o == l })
+		s.queues.Store(int32(len(s.ring)))
 	}
 }
 
@@ -99,6 +118,7 @@ func (s *Slots) release() {
 
 // next hands a free slot to the next waiting driver.
 func (s *Slots) next() {
+	defer func() { s.queues.Store(int32(len(s.ring))) }()
 	for len(s.ring) > 0 {
 		l := s.ring[0]
 		s.ring = s.ring[1:]

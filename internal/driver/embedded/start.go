@@ -66,7 +66,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	run := p.Run
 	l := &launched{run: run, begun: make(chan error, 1), blob: [1]journal.Blob{p.Definition}, create: p.New}
 	a := d.newActor(run)
-	a.plan, a.observe = p.Plan, spec.Observe
+	a.plan, a.observe, a.ended = p.Plan, spec.Observe, spec.Ended
 	a.blobs = append(l.blob[:], p.Files...)
 	l.actor = a
 	a.create = &l.create

@@ -148,6 +148,7 @@ func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[d
 	return func(yield func(driver.Update, error) bool) {
 		sub := d.hubs.subscribe(run, 1)
 		defer d.hubs.unsubscribe(run, sub)
+		d.askBurst(run)
 		w := watcher{d: d, run: run, seq: from, yield: yield}
 		if err := w.follow(ctx, sub); err != nil && !w.left {
 			yield(driver.Update{}, err)

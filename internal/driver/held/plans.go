@@ -34,6 +34,8 @@ type Compiled struct {
 	// Deadlines means that a wait of the definition has a deadline or a reminder, or that a step
 	// has a timeout.
 	Deadlines bool
+	// Line is the part of the plan that needs no events; nil if there is none.
+	Line *Line
 }
 
 // maxPlans is the maximum size of the cache. Active runs keep their own plan; dropping a plan here
@@ -112,7 +114,7 @@ func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Prog
 	if err != nil {
 		return Compiled{}, err
 	}
-	c := Compiled{Plan: plan, Program: program, Deadlines: hasDeadlines(w)}
+	c := Compiled{Plan: plan, Program: program, Deadlines: hasDeadlines(w), Line: newLine(plan, program)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.m == nil {

@@ -157,10 +157,15 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 	if failure := n.panicked(); failure != nil {
 		return engine.FuncResult{Failure: failure}
 	}
+	return resultOf(state, &r)
+}
+
+// resultOf returns the result of a function that saw state in the form of the engine.
+func resultOf(state *typed.State, r *program.Result) engine.FuncResult {
 	if r.Failure != nil {
 		return engine.FuncResult{Failure: failureOf(*r.Failure), Cause: r.Failure.Err, Output: r.Output}
 	}
-	out = engine.FuncResult{Update: r.Update, Native: r.Native, Output: r.Output, Goto: r.Goto}
+	out := engine.FuncResult{Update: r.Update, Native: r.Native, Output: r.Output, Goto: r.Goto}
 	for _, t := range r.Grown {
 		out.Grown = append(out.Grown, state.Grown(t.Field, t.Text))
 	}

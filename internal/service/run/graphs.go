@@ -111,6 +111,8 @@ type GraphRequest struct {
 	Abandoned <-chan struct{}
 	// Observe is driver.Spec.Observe.
 	Observe func(*engine.Run, []event.Event)
+	// Ended is driver.Spec.Ended.
+	Ended func(*driver.LineEnd)
 }
 
 // StartGraph starts a run of a Go graph, which need not be registered. It returns once the run is
@@ -151,7 +153,7 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 	}
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model,
-		Above: q.Above, Observe: q.Observe,
+		Above: q.Above, Observe: q.Observe, Ended: q.Ended,
 	}
 	spec.Meta, spec.Trigger = s.graphMeta, TriggerProgram
 	if !q.Planned.IsZero() {
