@@ -23,7 +23,8 @@ import (
 	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -498,7 +499,7 @@ func answerOutside(t *testing.T, s *service.Service, run, text string) error {
 	if err != nil {
 		return err
 	}
-	by := engine.LocalBy(engine.ChannelCLI)
+	by := event.LocalBy(event.ChannelCLI)
 	return s.Proceed(t.Context(), rec,
 		service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
 }
@@ -606,7 +607,7 @@ func TestStoredAnswersInConflict(t *testing.T) {
 				switch {
 				case err == nil:
 					stored = append(stored, text)
-				case !errors.Is(err, engine.ErrWaitAnswered):
+				case !errors.Is(err, waits.ErrAnswered):
 					t.Error(err)
 				}
 			})

@@ -22,7 +22,8 @@ import (
 	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -525,7 +526,7 @@ func TestAnswer_StoredForProgram(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			by := engine.LocalBy(engine.ChannelCLI)
+			by := event.LocalBy(event.ChannelCLI)
 			return s.Proceed(t.Context(), rec,
 				service.Proceed{By: by, Answer: &service.AnswerRequest{Value: expr.Quote(text), By: by}})
 		}
@@ -556,7 +557,7 @@ func TestAnswer_StoredForProgram(t *testing.T) {
 			}
 		}
 		left(true)
-		if err := answer("away", "high"); !errors.Is(err, engine.ErrWaitAnswered) {
+		if err := answer("away", "high"); !errors.Is(err, waits.ErrAnswered) {
 			t.Errorf("another answer: %v", err)
 		}
 		if after, err := s.Head(t.Context(), "away"); err != nil || after.Epoch != before.Epoch ||

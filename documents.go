@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -257,9 +257,9 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 func cancelledRunBeforeStart(w *Workflow, o StartOptions) *RunInfo {
 	name, format, now := w.Name(), w.Format(), time.Now().UTC()
 	r := project.Run{
-		ID: o.ID, Status: engine.StatusCancelled, Workflow: project.WorkflowRef{Name: &name, Format: &format},
-		Outputs: map[string]engine.Value{}, Waiting: []project.Waiting{}, Steps: []project.Step{}, EndedAt: &now,
-		Error: &project.Error{Code: engine.CodeCancelled, Message: "cancelled before it started"},
+		ID: o.ID, Status: event.StatusCancelled, Workflow: project.WorkflowRef{Name: &name, Format: &format},
+		Outputs: map[string]event.Value{}, Waiting: []project.Waiting{}, Steps: []project.Step{}, EndedAt: &now,
+		Error: &project.Error{Code: event.CodeCancelled, Message: "cancelled before it started"},
 	}
 	if raw, err := json.Marshal(o.Input); err == nil {
 		r.Input = raw
@@ -289,7 +289,7 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	defer f.release()
 	defer f.done()
 	st, err := e.service.WaitUntil(ctx, run, func(st driver.State) bool {
-		return st.Interrupted || o.UntilPaused && st.Status == engine.StatusPaused
+		return st.Interrupted || o.UntilPaused && st.Status == event.StatusPaused
 	})
 	switch {
 	case ctx.Err() != nil:

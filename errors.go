@@ -9,7 +9,9 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -138,11 +140,11 @@ func (e *RunError) Unwrap() error {
 		return &graph.SchemaValidationError{Message: e.Message, Problems: e.Problems}
 	case "node_execution":
 		return &graph.NodeExecutionError{NodeID: e.Node, Cause: errors.New(e.Message)}
-	case engine.CodeCancelled:
+	case event.CodeCancelled:
 		return context.Canceled
-	case engine.CodeTimeout:
+	case event.CodeTimeout:
 		return context.DeadlineExceeded
-	case engine.CodeBudget, engine.CodeNodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget:
+	case event.CodeBudget, event.CodeNodeBudget, event.CodeParentBudget, event.CodeWorkflowBudget:
 		return &BudgetError{Code: e.Code, Limit: e.Limit, Max: e.Max, Message: e.Message}
 	}
 	return nil
@@ -183,7 +185,7 @@ func amountOf(limit string, n int64) float64 {
 }
 
 // runError returns the error for a failure, or nil if f is nil.
-func runError(f *engine.Failure, node string) error {
+func runError(f *event.Failure, node string) error {
 	if f == nil {
 		return nil
 	}
@@ -197,7 +199,7 @@ func runError(f *engine.Failure, node string) error {
 }
 
 // problems returns recorded problems of a schema error; nil if there are none.
-func problems(recorded engine.Value) (out []graph.SchemaProblem) {
+func problems(recorded event.Value) (out []graph.SchemaProblem) {
 	if len(recorded) > 0 && json.Unmarshal(recorded, &out) != nil {
 		return nil // the journal comes from elsewhere
 	}
@@ -224,9 +226,9 @@ func known(err error) error {
 		{ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
 		{ErrConcurrency, journal.ErrBusy}, {ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed},
 		{ErrConflict, journal.ErrConflict},
-		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
-		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed}, {ErrAnswer, engine.ErrWaitSignal},
-		{ErrAnswer, engine.ErrSignalName}, {ErrAnswer, engine.ErrSignal}, {ErrAnswer, engine.ErrSignalsFull},
+		{ErrAnswer, waits.ErrAnswer}, {ErrAnswer, waits.ErrNotFound}, {ErrAnswer, waits.ErrAmbiguous},
+		{ErrAnswer, waits.ErrAnswered}, {ErrAnswer, waits.ErrClosed}, {ErrAnswer, waits.ErrSignalWait},
+		{ErrAnswer, waits.ErrSignalName}, {ErrAnswer, waits.ErrSignal}, {ErrAnswer, waits.ErrSignalsFull},
 	} {
 		if errors.Is(err, k.from) {
 			return &knownError{k.is, err}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/service/run"
 	"github.com/hocket-run/hocket/workflow"
@@ -16,7 +17,7 @@ import (
 func AgentDefinition(a Agent) (workflow.Agent, error) { return a.definition() }
 
 // JournalOf returns the events of a run as stored, for tests.
-func (e *Engine) JournalOf(ctx context.Context, run string) ([]engine.Event, error) {
+func (e *Engine) JournalOf(ctx context.Context, run string) ([]event.Event, error) {
 	return e.service.Events(ctx, run, 0)
 }
 
@@ -24,7 +25,7 @@ func (e *Engine) JournalOf(ctx context.Context, run string) ([]engine.Event, err
 type called struct{ driver.Program }
 
 func (called) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
-	return engine.FuncResult{Output: engine.Value("1")}
+	return engine.FuncResult{Output: event.Value("1")}
 }
 
 // TestFollowers_CallAfterLastFollowerLeft checks that a call waits for a follower of the run that

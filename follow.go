@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -69,7 +70,7 @@ func (f *following) wait(ctx context.Context) (driver.State, *project.GraphFolde
 		return st, nil, err
 	}
 	folder := project.NewGraphStateFolder(f.run, f.b.plan)
-	st, err := f.e.service.Follow(ctx, f.run, func(ev *engine.Event) error {
+	st, err := f.e.service.Follow(ctx, f.run, func(ev *event.Event) error {
 		if _, err := folder.Add(*ev); err != nil {
 			return fmt.Errorf("read run %s: %w", f.run, err)
 		}
@@ -199,7 +200,7 @@ func (s *streaming[S]) yieldRemaining(ctx context.Context, cause error) error {
 	return &InterruptedError{Run: s.run, Cause: cause}
 }
 
-func (s *streaming[S]) add(ev engine.Event) error {
+func (s *streaming[S]) add(ev event.Event) error {
 	steps, err := s.folder.Add(ev)
 	if err != nil {
 		return fmt.Errorf("read run %s: %w", s.run, err)
@@ -241,7 +242,7 @@ type following struct {
 	after uint64
 	// cancelledBeforeStart is the state of a run that was cancelled before it started; nil for
 	// other runs.
-	cancelledBeforeStart engine.Value
+	cancelledBeforeStart event.Value
 	// model returns the model that a node resolves to.
 	model func(node string, state map[string]json.RawMessage) string
 	// observer receives the run's events; may be nil.

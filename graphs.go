@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -162,7 +163,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, by 
 		case <-wait: // or was before, and another process resumed it
 		}
 		if ctx.Err() != nil {
-			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+			return engine.FuncResult{Failure: &event.Failure{Code: event.CodeCancelled, Message: "cancelled"}}
 		}
 	}
 	return f.Program.Call(ctx, run, c, by)
@@ -182,7 +183,7 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 
 // encode returns the initial state of a run, together with the run's model and initial outputs, if
 // any.
-func encode(state any, model string, outputs map[string]any) (engine.Value, error) {
+func encode(state any, model string, outputs map[string]any) (event.Value, error) {
 	raw, err := json.Marshal(state)
 	if err != nil || model == "" && len(outputs) == 0 {
 		return raw, encodeError(err)
@@ -295,7 +296,7 @@ func (e *Engine) reserveBudget(ctx context.Context, by driver.Caller, run string
 	by.Idle() // other calls may hold the rest, and need slots
 	above, err := by.Begin(ctx, run, 1, nil)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
-		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail],
+		return nil, &BudgetError{Code: event.CodeBudget, Limit: limitNames[short.Detail],
 			Message: short.Error() + " for another run"}
 	}
 	return above, known(err)

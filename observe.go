@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
 )
@@ -18,7 +19,7 @@ import (
 // observer receives the events of a run that is followed, in order, from one goroutine.
 type observer interface {
 	// folded is called after the folder has folded the event.
-	folded(ev *engine.Event, f *project.GraphFolder)
+	folded(ev *event.Event, f *project.GraphFolder)
 	// unfollowed is called when the last follower leaves.
 	unfollowed()
 }
@@ -51,7 +52,7 @@ type observed struct {
 	// reportedAttempt is the last attempt whose failure was reported.
 	reportedAttempt int
 	waits           bool
-	signals         []engine.SignalRaised
+	signals         []event.SignalRaised
 }
 
 // observe returns the observer that the options request, or nil if they request none.
@@ -65,9 +66,9 @@ func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 	}
 }
 
-func (o *observing[S]) folded(ev *engine.Event, f *project.GraphFolder) {
+func (o *observing[S]) folded(ev *event.Event, f *project.GraphFolder) {
 	o.now = ev.At
-	if l := engine.LimitsOf(ev.Data); l != nil {
+	if l := event.LimitsOf(ev.Data); l != nil {
 		o.maxSteps = l.Steps()
 	}
 	if ev.Seq > o.after {
@@ -82,13 +83,13 @@ func (o *observing[S]) folded(ev *engine.Event, f *project.GraphFolder) {
 		return
 	}
 	switch d := ev.Data.(type) {
-	case *engine.RunPaused:
+	case *event.RunPaused:
 		o.complete(StatusPaused)
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		o.complete(StatusCompleted)
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		o.complete(StatusCancelled)
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		o.track(func(t Tracker) {
 			t.Error(o.ctx, TrackedError{ExecutionID: o.run, Err: runError(&d.Error, ""), At: o.now})
 		})
@@ -97,10 +98,10 @@ func (o *observing[S]) folded(ev *engine.Event, f *project.GraphFolder) {
 }
 
 // step follows one step.
-func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.GraphFolder) {
+func (o *observing[S]) step(ev *event.Event, v engine.StepView, f *project.GraphFolder) {
 	st := o.steps[ev.Step]
 	if st == nil {
-		if _, starts := ev.Data.(*engine.StepStarted); !starts {
+		if _, starts := ev.Data.(*event.StepStarted); !starts {
 			return
 		}
 		parent := v.Block
@@ -120,16 +121,16 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 	}
 	live := ev.Seq > o.after
 	switch d := ev.Data.(type) {
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		if d.HasFailed() {
 			o.failed(st, v, d.Error, live)
 		}
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		st.signals = append(st.signals, *d)
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		o.failed(st, v, &d.Error, live)
 		st.attempt++
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		if !st.waits {
 			st.waits = true
 			o.waiting++
@@ -137,20 +138,20 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 		if live {
 			o.checkpoint(v, f, nil)
 		}
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		o.settled(ev.Step, st)
 		if live {
 			o.exit(st, StatusCompleted)
 			o.progress(ProgressNodeCompleted, v, st.attempt, "", nil)
 			o.checkpoint(v, f, st.signals)
 		}
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		o.settled(ev.Step, st)
 		o.failed(st, v, &d.Error, live)
 		if live {
 			o.exit(st, StatusFailed)
 		}
-	case *engine.StepCancelled:
+	case *event.StepCancelled:
 		o.settled(ev.Step, st)
 		o.executed-- // it did not finish
 		if live {
@@ -168,7 +169,7 @@ func (o *observing[S]) settled(step int, st *observed) {
 }
 
 // failed reports a failed attempt, once.
-func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure, live bool) {
+func (o *observing[S]) failed(st *observed, v engine.StepView, f *event.Failure, live bool) {
 	if st.reportedAttempt == st.attempt {
 		return
 	}
@@ -185,7 +186,7 @@ func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure
 
 // checkpoint saves the state for each signal that requests it, and automatically. Waiting nodes
 // count as executed.
-func (o *observing[S]) checkpoint(v engine.StepView, f *project.GraphFolder, signals []engine.SignalRaised) {
+func (o *observing[S]) checkpoint(v engine.StepView, f *project.GraphFolder, signals []event.SignalRaised) {
 	if o.options.Checkpointer == nil {
 		return
 	}

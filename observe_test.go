@@ -24,7 +24,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
@@ -754,7 +754,7 @@ func TestModes_ServerMatchesProgram(t *testing.T) {
 	if _, err := project.NewModeFolder(run, g.Workflow(), nil, "value"); err == nil {
 		t.Error("a mode that is none is taken")
 	}
-	if _, err := f.Add(engine.Event{Seq: 999, Data: &engine.RunStarted{}}); err == nil {
+	if _, err := f.Add(event.Event{Seq: 999, Data: &event.RunStarted{}}); err == nil {
 		t.Error("an event that does not go on is taken")
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -171,7 +171,7 @@ func (e *Engine) StepContext(ctx context.Context, run string) (*StepContext, err
 		return nil, known(err)
 	}
 	folder := project.NewFolder(run, w)
-	if err := e.service.EachEvent(ctx, run, 0, func(ev engine.Event) error {
+	if err := e.service.EachEvent(ctx, run, 0, func(ev event.Event) error {
 		folder.Add(ev)
 		return nil
 	}); err != nil {
@@ -319,8 +319,8 @@ func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions)
 			if u.Event == nil || o.UntilEnded {
 				continue
 			}
-			if status := engine.StatusOf(u.Event.Data); status != "" {
-				paused = status == engine.StatusPaused
+			if status := event.StatusOf(u.Event.Data); status != "" {
+				paused = status == event.StatusPaused
 			}
 			if !paused {
 				continue
@@ -356,7 +356,7 @@ func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2
 			return
 		}
 		folder := project.NewFolder(run, w)
-		err = e.service.EachEvent(ctx, run, 0, func(stored engine.Event) error { // an event may refer to earlier ones
+		err = e.service.EachEvent(ctx, run, 0, func(stored event.Event) error { // an event may refer to earlier ones
 			ev, err := eventOf(run, driver.Update{Event: &stored}, folder)
 			if err == nil && ev.Seq > after && !yield(ev, nil) {
 				err = errConsumerStopped
@@ -434,7 +434,7 @@ func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
 	if err != nil {
 		return known(err)
 	}
-	by := engine.LocalBy(engine.ChannelProgram)
+	by := event.LocalBy(event.ChannelProgram)
 	p, err := rec.Addressed(service.Proceed{Limits: &limits, By: by})
 	switch {
 	case err != nil:
@@ -462,7 +462,7 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 		}
 	}
 	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value,
-		Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
+		Arguments: arguments, Note: a.Note, By: event.LocalBy(event.ChannelProgram)}))
 	if !errors.Is(err, ErrAnswer) {
 		return err
 	}
@@ -485,7 +485,7 @@ func (e *Engine) Signal(ctx context.Context, run, name string, value any, key st
 		return fmt.Errorf("encode signal: %w", err)
 	}
 	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key,
-		By: engine.LocalBy(engine.ChannelProgram)})
+		By: event.LocalBy(event.ChannelProgram)})
 	return known(err)
 }
 
@@ -501,14 +501,14 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 	if err := e.service.Resume(ctx, run); err != nil {
 		return known(err)
 	}
-	if before.Status != engine.StatusPaused {
+	if before.Status != event.StatusPaused {
 		return nil // it continues, and may already wait
 	}
 	after, err := e.service.Head(ctx, run)
 	if err != nil {
 		return known(err)
 	}
-	if after.Status == engine.StatusPaused && after.LastSeq == before.LastSeq {
+	if after.Status == event.StatusPaused && after.LastSeq == before.LastSeq {
 		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
@@ -157,7 +158,7 @@ type Wait struct {
 }
 
 // decode decodes a state from recorded fields.
-func decode[S any](c *graph.Compiled[S], fields map[string]engine.Value) (S, error) {
+func decode[S any](c *graph.Compiled[S], fields map[string]event.Value) (S, error) {
 	s, _, err := c.Running().Split(program.Folded{State: program.StateOf(fields)})
 	return s, err
 }
@@ -183,7 +184,7 @@ func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 }
 
 // signals converts recorded signals.
-func signals(recorded []engine.SignalRaised) []graph.Signal {
+func signals(recorded []event.SignalRaised) []graph.Signal {
 	var out []graph.Signal
 	for _, r := range recorded {
 		out = append(out, graph.Signal{Type: graph.SignalType(r.Signal), Message: r.Message, Data: values(r.Data)})
@@ -192,7 +193,7 @@ func signals(recorded []engine.SignalRaised) []graph.Signal {
 }
 
 // values converts recorded data; it returns nil if there is none.
-func values(recorded map[string]engine.Value) map[string]any {
+func values(recorded map[string]event.Value) map[string]any {
 	var out map[string]any
 	for name, raw := range recorded {
 		var v any
@@ -235,7 +236,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g 
 		ended := g.EndedAt
 		r.Snapshot.CompletedAt = &ended
 	}
-	if x := g.Failure; x != nil && g.Status == engine.StatusFailed {
+	if x := g.Failure; x != nil && g.Status == event.StatusFailed {
 		r.Snapshot.DebugReport = c.Running().DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message,
 			Node: x.Node, Stack: x.Stack}, g.EndedAt)
 	}
@@ -252,14 +253,14 @@ func listed(names []string) []string {
 
 // cancelledBeforeStart returns the result of a run that was cancelled before it started.
 func cancelledBeforeStart[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
-	var fields map[string]engine.Value
+	var fields map[string]event.Value
 	if err := json.Unmarshal(f.cancelledBeforeStart, &fields); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	now := time.Now().UTC()
 	return resultOf(c, f, program.StateOf(fields), project.GraphState{
-		Status: engine.StatusCancelled, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
-		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now,
+		Status: event.StatusCancelled, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
+		Failure: &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now,
 		UpdatedAt: now, EndedAt: now,
 	})
 }
@@ -301,7 +302,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	if err != nil {
 		return nil, err
 	}
-	if !engine.Status(r.Status).Ended() {
+	if !event.Status(r.Status).Ended() {
 		r.Snapshot.Journal, err = p.Seal()
 	}
 	return r, err
@@ -323,7 +324,7 @@ func adopt(ctx context.Context, e *Engine, b *bound, o RunOptions) (run string, 
 	if p.Run != s.ExecutionID {
 		return "", &SnapshotError{Run: s.ExecutionID, Err: fmt.Errorf("its journal belongs to run %s", p.Run)}
 	}
-	if created, ok := p.Events[0].Data.(*engine.RunCreated); ok && created.Digest != b.Digest {
+	if created, ok := p.Events[0].Data.(*event.RunCreated); ok && created.Digest != b.Digest {
 		return "", &VersionError{Run: p.Run, Graph: b.Workflow.Name, Have: b.Digest, Want: created.Digest}
 	}
 	err = e.service.Import(ctx, p, b.Graph)

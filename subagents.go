@@ -18,7 +18,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -151,16 +151,16 @@ func (b *bridge) work(ctx context.Context, o agentTask, shares int) (project.Run
 		return project.Run{}, err
 	}
 	// it continues with the parent run
-	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget {
-		callerOf(ctx).Short(engine.CodeWorkflowBudget)
-		return project.Run{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
+	if r.Status == event.StatusFailed && r.Error != nil && r.Error.Code == event.CodeWorkflowBudget {
+		callerOf(ctx).Short(event.CodeWorkflowBudget)
+		return project.Run{}, &BudgetError{Code: event.CodeWorkflowBudget, Message: r.Error.Message}
 	}
 	return r, nil
 }
 
 // subagentResult returns the result of an agent's run.
 func subagentResult(id string, o project.Run) graph.SubagentResult {
-	r := graph.SubagentResult{AgentID: id, Success: o.Status == engine.StatusCompleted, ToolUses: o.Usage.ToolCalls}
+	r := graph.SubagentResult{AgentID: id, Success: o.Status == event.StatusCompleted, ToolUses: o.Usage.ToolCalls}
 	if o.StartedAt != nil && o.EndedAt != nil {
 		r.DurationMS = o.EndedAt.Sub(*o.StartedAt).Milliseconds()
 	}
@@ -216,10 +216,10 @@ func (b *bridge) start(ctx context.Context, run string, o agentTask, above *work
 // was resumed.
 func (b *bridge) reopen(ctx context.Context, run string) error {
 	r, err := b.e.service.Show(ctx, run)
-	if err != nil || r.Status != engine.StatusFailed || r.Error == nil || r.Error.Code != engine.CodeWorkflowBudget {
+	if err != nil || r.Status != event.StatusFailed || r.Error == nil || r.Error.Code != event.CodeWorkflowBudget {
 		return err
 	}
-	return b.e.service.Reopen(ctx, run, workflow.Limits{}, engine.LocalBy(engine.ChannelProgram))
+	return b.e.service.Reopen(ctx, run, workflow.Limits{}, event.LocalBy(event.ChannelProgram))
 }
 
 // SubagentOptions configures a call of [SubagentAs]. The zero value is valid.
@@ -397,7 +397,7 @@ func subagentOf(o project.Run) (storedAnswer, error) {
 		out.Duration = o.EndedAt.Sub(*o.StartedAt)
 	}
 	switch {
-	case o.Status == engine.StatusCompleted:
+	case o.Status == event.StatusCompleted:
 		return out, nil
 	case info.Err != nil:
 		return out, info.Err

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
@@ -59,7 +59,7 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 			var mu sync.Mutex
 			stored := map[string]time.Time{}
 			path := c.db()
-			d, _ := process(b, path, streamingModel{}, embedded.Hooks{Events: func(run string, events []engine.Event) {
+			d, _ := process(b, path, streamingModel{}, embedded.Hooks{Events: func(run string, events []event.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, e := range events {
@@ -75,7 +75,7 @@ func BenchmarkEventSeenBusy(b *testing.B) {
 			for b.Loop() {
 				var wg sync.WaitGroup
 				for i := range runs {
-					run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(10), Input: engine.Value(`"x"`)})
+					run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(10), Input: event.Value(`"x"`)})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/store"
@@ -103,7 +103,7 @@ func BenchmarkEventSeen(b *testing.B) {
 			var mu sync.Mutex
 			stored := map[uint64]time.Time{}
 			path := filepath.Join(b.TempDir(), "hocket.db")
-			d, _ := process(b, path, slow, embedded.Hooks{Events: func(_ string, events []engine.Event) {
+			d, _ := process(b, path, slow, embedded.Hooks{Events: func(_ string, events []event.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, e := range events {
@@ -116,7 +116,7 @@ func BenchmarkEventSeen(b *testing.B) {
 			}
 			var all []time.Duration
 			for b.Loop() {
-				run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(20), Input: engine.Value(`"x"`)})
+				run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(20), Input: event.Value(`"x"`)})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -148,7 +148,7 @@ func BenchmarkRequest(b *testing.B) {
 	other, _ := process(b, path, slow, embedded.Hooks{})
 	var all []time.Duration
 	for b.Loop() {
-		run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(1), Input: engine.Value(`"x"`)})
+		run, err := d.Start(b.Context(), driver.Spec{Workflow: agents(1), Input: event.Value(`"x"`)})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func BenchmarkIdle(b *testing.B) {
 				Nodes: []workflow.Node{{ID: "ok", Kind: workflow.KindWait,
 					Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}}}}
 			for range watchers {
-				run, err := d.Start(b.Context(), driver.Spec{Workflow: w, Input: engine.Value(`"x"`)})
+				run, err := d.Start(b.Context(), driver.Spec{Workflow: w, Input: event.Value(`"x"`)})
 				if err == nil {
 					_, err = d.Wait(b.Context(), run)
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/store"
@@ -86,7 +87,7 @@ func BenchmarkDurable(b *testing.B) {
 							return
 						}
 						if st, err := d.Wait(context.Background(), id); err != nil ||
-							st.Status != engine.StatusCompleted {
+							st.Status != event.StatusCompleted {
 							b.Errorf("%v %v", st.Status, err)
 						}
 					})
@@ -146,7 +147,7 @@ func BenchmarkPaused(b *testing.B) {
 					b.Error(err)
 					return
 				}
-				if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusPaused {
+				if st, err := d.Wait(context.Background(), id); err != nil || st.Status != event.StatusPaused {
 					b.Errorf("%v %v", st.Status, err)
 				}
 			})
@@ -174,10 +175,10 @@ func BenchmarkPaused(b *testing.B) {
 		for i := range 200 {
 			begin := time.Now()
 			id := fmt.Sprintf("run%d", i*37)
-			if err := d.Answer(context.Background(), id, engine.Answer{Value: engine.Value(`"approve"`)}); err != nil {
+			if err := d.Answer(context.Background(), id, engine.Answer{Value: event.Value(`"approve"`)}); err != nil {
 				b.Fatal(err)
 			}
-			if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusCompleted {
+			if st, err := d.Wait(context.Background(), id); err != nil || st.Status != event.StatusCompleted {
 				b.Fatalf("%v %v", st.Status, err)
 			}
 			took = append(took, time.Since(begin))
@@ -268,7 +269,7 @@ func BenchmarkConversation(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusCompleted {
+		if st, err := d.Wait(context.Background(), id); err != nil || st.Status != event.StatusCompleted {
 			b.Fatalf("%v %v", st.Status, err)
 		}
 		records, err := home.Journal.Read(context.Background(), id, 0)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -72,9 +73,9 @@ func fan(n int) *workflow.Workflow {
 
 var (
 	at      = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	more    = engine.Value(`"more"`)
-	done    = engine.Value(`"done"`)
-	approve = engine.Value(`"approve"`)
+	more    = event.Value(`"more"`)
+	done    = event.Value(`"done"`)
+	approve = event.Value(`"approve"`)
 )
 
 // answerAll runs a workflow in memory, answering every call immediately, and checks the number of
@@ -96,7 +97,7 @@ func answerAll(b *testing.B, p *engine.Plan, calls int) {
 		d, err = r.Activate([]engine.Input{{At: at, Data: engine.FuncResult{ID: c.ID, Output: out}}})
 		queue = append(queue, d.Commands...)
 	}
-	if err != nil || r.Status() != engine.StatusCompleted {
+	if err != nil || r.Status() != event.StatusCompleted {
 		b.Fatalf("%v, %v", r.Status(), err)
 	}
 }
@@ -167,9 +168,9 @@ func BenchmarkMemoryThousandRuns(b *testing.B) {
 
 // BenchmarkFloorClosures measures a chain of 100 closures without any engine.
 func BenchmarkFloorClosures(b *testing.B) {
-	fs := make([]func(engine.Value) engine.Value, 100)
+	fs := make([]func(event.Value) event.Value, 100)
 	for i := range fs {
-		fs[i] = func(v engine.Value) engine.Value { return v }
+		fs[i] = func(v event.Value) event.Value { return v }
 	}
 	for b.Loop() {
 		v := more

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
@@ -290,12 +291,12 @@ func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[smallState
 	return d
 }
 
-func runGraph(b *testing.B, d *embedded.Driver, w *workflow.Workflow, input engine.Value) string {
+func runGraph(b *testing.B, d *embedded.Driver, w *workflow.Workflow, input event.Value) string {
 	id, err := d.Start(b.Context(), driver.Spec{Workflow: w, Input: input})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if st, err := d.Wait(b.Context(), id); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := d.Wait(b.Context(), id); err != nil || st.Status != event.StatusCompleted {
 		b.Fatalf("%v, %v", st.Status, err)
 	}
 	return id

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 )
@@ -68,7 +69,7 @@ func BenchmarkPersist(b *testing.B) {
 						if _, err := d.Start(context.Background(), driver.Spec{Run: id, Workflow: w}); err != nil {
 							b.Error(err)
 						} else if st, err := d.Wait(context.Background(), id); err != nil ||
-							st.Status != engine.StatusCompleted {
+							st.Status != event.StatusCompleted {
 							b.Errorf("%v %v", st.Status, err)
 						}
 					})

@@ -9,7 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	codes "github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -52,12 +54,12 @@ func TestLimits(t *testing.T) {
 		t.Errorf("the table names %d keys of hocket.yaml", len(keys))
 	}
 	for name, want := range map[string][]any{
-		"assembled prompt, system prompt or arguments of a tool step": {prompt.MaxBytes, codes.CodeValueTooLarge},
+		"assembled prompt, system prompt or arguments of a tool step": {prompt.MaxBytes, event.CodeValueTooLarge},
 		"value that a step or the run makes: `values`, `over`, `output`, a default": {codes.MaxValueBytes,
-			codes.CodeValueTooLarge},
-		"all expressions of one value": {expr.MaxValueCost, codes.CodeExpression},
-		"value of a signal":            {codes.MaxSignalBytes, errcode.SignalRefused},
-		"signals that a run keeps because no step has taken them": {codes.MaxKeptSignals, codes.MaxKeptSignalBytes,
+			event.CodeValueTooLarge},
+		"all expressions of one value": {expr.MaxValueCost, event.CodeExpression},
+		"value of a signal":            {waits.MaxSignalBytes, errcode.SignalRefused},
+		"signals that a run keeps because no step has taken them": {waits.MaxKept, waits.MaxKeptBytes,
 			errcode.SignalsFull},
 		"input of a run": {service.DefaultMaxInput, "`invalid`"},
 		"runs of a namespace that have not ended": {service.DefaultMaxRuns, "`limit`"},
@@ -76,7 +78,7 @@ func TestLimits(t *testing.T) {
 			"blocks-too-deep"},
 		"sub-flows inside one another": {workflow.MaxFlowDepth},
 		"condition": {expr.MaxConditionBytes,
-			expr.MaxNesting, expr.MaxCost, codes.CodeCondition},
+			expr.MaxNesting, expr.MaxCost, event.CodeCondition},
 		"value that a schema is asked about": {schema.MaxValueBytes,
 			schema.MaxDepth, schema.MaxWork},
 		"reply of a model": {
@@ -86,22 +88,22 @@ func TestLimits(t *testing.T) {
 			driver.DefaultMaxReplyCalls, driver.CodeMaxReplyCalls,
 		},
 		"steps of a run, branches of forks too": {workflow.DefaultMaxSteps,
-			codes.CodeMaxSteps},
+			event.CodeMaxSteps},
 		"steps of a run with maps": {
-			workflow.DefaultItemSteps, codes.CodeMaxSteps,
+			workflow.DefaultItemSteps, event.CodeMaxSteps,
 		},
 		"items of a map": {workflow.MaxItems,
-			codes.CodeMaxItems},
+			event.CodeMaxItems},
 		"items of a map at work": {
 			workflow.DefaultMapConcurrency,
 		},
 		"passes of a loop": {
-			workflow.DefaultMaxLoopIterations, codes.CodeMaxLoopIterations,
+			workflow.DefaultMaxLoopIterations, event.CodeMaxLoopIterations,
 		},
 		"turns of an agent": {workflow.DefaultMaxTurns,
-			codes.CodeMaxTurns},
+			event.CodeMaxTurns},
 		"size of a run": {service.DefaultMaxBytes,
-			codes.CodeMaxBytes},
+			event.CodeMaxBytes},
 	} {
 		row, ok := rows[name]
 		if !ok {

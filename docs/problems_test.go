@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/openaiapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/cli"
-	runengine "github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -32,7 +32,7 @@ func TestProblems(t *testing.T) {
 	for _, err := range []error{
 		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"},
 		&service.InvalidError{Err: errors.New("bad")}, journal.ErrNotFound,
-		runengine.ErrWaitAmbiguous, runengine.ErrWaitClosed, &service.LimitError{Limit: "runs", Max: 3},
+		waits.ErrAmbiguous, waits.ErrClosed, &service.LimitError{Limit: "runs", Max: 3},
 		errors.New("broken"),
 	} {
 		p := transport.ProblemOf(err)

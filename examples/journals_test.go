@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/equaltest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -75,7 +75,7 @@ func content(t *testing.T, name string) []byte {
 
 // playExample runs an example to its end, as TestExamples does, and returns the journals of all
 // runs.
-func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]engine.Event {
+func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]event.Event {
 	t.Helper()
 	in := func(file string) string {
 		if name == "expenses" {
@@ -112,26 +112,26 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	if _, err := s.Start(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	rest := func(want engine.Status) {
+	rest := func(want event.Status) {
 		t.Helper()
 		if st, err := s.Wait(t.Context(), name); err != nil || st.Status != want {
 			t.Fatalf("the run is %+v, %v; want %s", st, err, want)
 		}
 	}
 	for line := range strings.Lines(string(content(t, in("answers.txt")))) {
-		rest(engine.StatusPaused)
+		rest(event.StatusPaused)
 		if err := s.Answer(t.Context(), name, answerOf(t, split(strings.TrimSpace(line)))); err != nil {
 			t.Fatalf("answer %s: %v", line, err)
 		}
 	}
-	rest(engine.StatusCompleted)
+	rest(event.StatusCompleted)
 	return d.Journals(t, s)
 }
 
 // answerOf parses flags of `hocket resume`.
 func answerOf(t *testing.T, flags []string) service.AnswerRequest {
 	t.Helper()
-	a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram)}
+	a := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram)}
 	for len(flags) > 0 {
 		flag, value := flags[0], ""
 		if flags = flags[1:]; !slices.Contains([]string{"--approve", "--reject"}, flag) {

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -87,7 +88,7 @@ func TestAgentNodeCancelled(t *testing.T) {
 	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}),
 		graph.Config{Runtime: agent.Runtime("x")})
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
-	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestAgentNodeCancelled(t *testing.T) {
 	if err := d.Cancel(t.Context(), run, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
+	if status, _ := settled(t, d, g, run); status != event.StatusCancelled {
 		t.Errorf("the run is %s", status)
 	}
 	if err := d.Close(t.Context()); err != nil {
@@ -135,7 +136,7 @@ func TestAgentNode_OtherProcess(t *testing.T) {
 				}}), graph.Config{Runtime: agent.Runtime("x")})
 			path := filepath.Join(t.TempDir(), "hocket.db")
 			first := open(t, path, g)
-			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +148,7 @@ func TestAgentNode_OtherProcess(t *testing.T) {
 			if err := next.Resume(t.Context(), run); err != nil && !errors.Is(err, engine.ErrEnded) {
 				t.Fatal(err)
 			}
-			if status, s := settled(t, next, g, run); status != engine.StatusCompleted || s.Text != "hello" {
+			if status, s := settled(t, next, g, run); status != event.StatusCompleted || s.Text != "hello" {
 				t.Errorf("%s with %+v", status, s)
 			}
 			if n := len(agent.Messages()); n != tc.sent {
@@ -201,7 +202,7 @@ func TestAgentNode_QuestionOnUnknownOutcome(t *testing.T) {
 							Target: "a"}}, "done"))
 			w := offering(t, agent.Runtime("x"), b, state{})
 			w.want("a, ask", "paused")
-			w.Feed(engine.Answer{Value: engine.Value(answer)})
+			w.Feed(engine.Answer{Value: event.Value(answer)})
 			w.Go(nil)
 			w.want(tc.visited, "completed")
 			if n := len(agent.Messages()); n != tc.sent {

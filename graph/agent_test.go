@@ -12,16 +12,16 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // signals returns the signals that the nodes of a run raised.
-func (w *world) signals() []engine.SignalRaised {
-	var out []engine.SignalRaised
+func (w *world) signals() []event.SignalRaised {
+	var out []event.SignalRaised
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.SignalRaised); ok && e.Step > 0 {
+		if d, ok := e.Data.(*event.SignalRaised); ok && e.Step > 0 {
 			out = append(out, *d)
 		}
 	}
@@ -222,15 +222,15 @@ func TestAgentNodeUsage(t *testing.T) {
 			if d := cmp.Diff(after.ContextWindowUsage, tc.want); d != "" {
 				t.Errorf("seen: got - want +\n%s", d)
 			}
-			var want []engine.SignalRaised
+			var want []event.SignalRaised
 			if tc.warns {
 				raw, err := json.Marshal(tc.want)
 				if err != nil {
 					t.Fatal(err)
 				}
 				percent, _ := json.Marshal(tc.want.UsagePercentage)
-				want = []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " +
-					string(percent) + ".0%", Data: map[string]engine.Value{
+				want = []event.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " +
+					string(percent) + ".0%", Data: map[string]event.Value{
 					"usagePercent": percent, "contextUsage": raw,
 				}}}
 			}

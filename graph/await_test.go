@@ -10,6 +10,8 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
 // payment is the value of the signals in these tests.
@@ -24,7 +26,7 @@ func paid(s *state, p payment) error {
 }
 
 func sends(w *world, name, value string) error {
-	return w.Try(engine.Answer{Signal: name, Value: engine.Value(value)})
+	return w.Try(engine.Answer{Signal: name, Value: event.Value(value)})
 }
 
 // TestAwait checks that a signal whose value matches and passes the filter is consumed, written
@@ -36,11 +38,11 @@ func TestAwait(t *testing.T) {
 	w := run(t,
 		graph.New[state]("t").Then(fixedOutput("a", "o1")).Then(graph.Await("paid", "payment", paid).Where(mine)).
 			Then(note("z")), state{})
-	if waits := w.Run.Waits(); w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "paid" {
+	if waits := w.Run.Waits(); w.Run.Status() != event.StatusPaused || len(waits) != 1 || waits[0].Node != "paid" {
 		t.Fatalf("%s with %+v", w.Run.Status(), waits)
 	}
 	for name, value := range map[string]string{"payment": `{"order":7}`, "refund": `{"order":"o1"}`} {
-		if err := sends(w, name, value); !errors.Is(err, engine.ErrSignal) && !errors.Is(err, engine.ErrSignalName) {
+		if err := sends(w, name, value); !errors.Is(err, waits.ErrSignal) && !errors.Is(err, waits.ErrSignalName) {
 			t.Errorf("%s of %s: %v", name, value, err)
 		}
 	}
@@ -72,7 +74,7 @@ func TestAwait_QueuedSignals(t *testing.T) {
 			s.Text += list[0].Log[0] + list[1].Log[0]
 			return nil
 		}))))
-	w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0}`)})
+	w.StartWith(event.RunCreated{Input: event.Value(`{"n":0}`)})
 	for _, s := range []string{"payment a", "payment b", "parcel c", "parcel d"} {
 		name, order, _ := strings.Cut(s, " ")
 		if err := sends(w, name, `{"order":"`+order+`"}`); err != nil {
@@ -80,7 +82,7 @@ func TestAwait_QueuedSignals(t *testing.T) {
 		}
 	}
 	w.Go(nil)
-	if got := w.state().Text; got != "abcd" || w.Run.Status() != engine.StatusCompleted {
+	if got := w.state().Text; got != "abcd" || w.Run.Status() != event.StatusCompleted {
 		t.Errorf("%s with %q\n%s", w.Run.Status(), got, w.Log())
 	}
 }
@@ -137,7 +139,7 @@ func TestAwait_AnyJSON(t *testing.T) {
 	c.Schema = graph.SchemaJSON(
 		`{"type":"object","required":["order"],"properties":{"order":{"type":"string","minLength":2}}}`)
 	w = run(t, graph.New[state]("t").Then(c), state{})
-	if err := sends(w, "s", `{"order":"x"}`); !errors.Is(err, engine.ErrSignal) {
+	if err := sends(w, "s", `{"order":"x"}`); !errors.Is(err, waits.ErrSignal) {
 		t.Errorf("too short: %v", err)
 	}
 	if err := sends(w, "s", `{"order":"xy","more":1}`); err != nil || w.state().Text != "xy" {

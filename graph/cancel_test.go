@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // goOn lets functions that ignore the cancellation end.
@@ -75,11 +76,11 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, tc.graph))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			from := len(w.Events)
 			w.Feed(engine.Cancel{Reason: "enough"})
 			if name != "nothing is at work" {
-				if got := w.Run.Status(); got != engine.StatusRunning {
+				if got := w.Run.Status(); got != event.StatusRunning {
 					t.Fatalf("%s before the node is done", got)
 				}
 				w.Feed(engine.Cancel{Reason: "again"}) // has no effect
@@ -92,7 +93,7 @@ func TestCancel(t *testing.T) {
 			if got := w.state().Log; len(got) != tc.log {
 				t.Errorf("log %q", got)
 			}
-			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunCancelled); !ok || d.Reason != "enough" {
+			if d, ok := w.Events[len(w.Events)-1].Data.(*event.RunCancelled); !ok || d.Reason != "enough" {
 				t.Errorf("reason %+v", d)
 			}
 		})

@@ -13,14 +13,15 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
 // raised returns the signals of a run or, if events is true, the events that its nodes emitted.
-func (w *world) raised(events bool) []engine.SignalRaised {
-	var out []engine.SignalRaised
+func (w *world) raised(events bool) []event.SignalRaised {
+	var out []event.SignalRaised
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.SignalRaised); ok && d.Event == events {
+		if d, ok := e.Data.(*event.SignalRaised); ok && d.Event == events {
 			out = append(out, *d)
 		}
 	}
@@ -167,11 +168,11 @@ func TestEmit(t *testing.T) {
 		}, opts)), state{})
 	w.want("a", "completed")
 	events := w.raised(true)
-	want := []engine.SignalRaised{
-		{Signal: "progress", Data: map[string]engine.Value{"attempt": engine.Value("2")}, Event: true},
-		{Signal: "empty", Data: map[string]engine.Value{}, Event: true},
+	want := []event.SignalRaised{
+		{Signal: "progress", Data: map[string]event.Value{"attempt": event.Value("2")}, Event: true},
+		{Signal: "empty", Data: map[string]event.Value{}, Event: true},
 	}
-	if d := cmp.Diff(events, want, cmpopts.IgnoreFields(engine.SignalRaised{}, "At")); d != "" {
+	if d := cmp.Diff(events, want, cmpopts.IgnoreFields(event.SignalRaised{}, "At")); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
 	for _, e := range events {
@@ -329,8 +330,8 @@ func TestState_SplitBaseFields(t *testing.T) {
 	}}, outputs("a")).Catch(nothing("h")))
 	w := newWorld(t, g)
 	w.StartWith(
-		engine.RunCreated{
-			Input: engine.Value(
+		event.RunCreated{
+			Input: event.Value(
 				`{"n":0,"text":"x","executionId":"forged","lastUpdated":"never","outputs":{"before":1,"a":2}}`),
 		})
 	w.Go(nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestLoopCounter_RecordedAsCall checks that loops count inside the engine, that the journal is the
@@ -54,7 +55,7 @@ func TestLoopCounter_RecordedAsCall(t *testing.T) {
 				r := p.Call(t.Context(), "run1", c, caller{World: w})
 				return &r
 			}
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			w.Go(nil)
 			if !w.Run.Status().Ended() {
 				t.Fatalf("%s: at rest as %s\n%s", name, w.Run.Status(), w.Log())

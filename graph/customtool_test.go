@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -226,7 +226,7 @@ func TestCustomToolCancelled(t *testing.T) {
 	g := compiled(t, graph.New[state]("g").Start(graph.CustomToolConfig[state, any, any]{ID: "t"}),
 		graph.Config{Runtime: services})
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
-	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestCustomToolCancelled(t *testing.T) {
 	if err := d.Cancel(t.Context(), run, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
+	if status, _ := settled(t, d, g, run); status != event.StatusCancelled {
 		t.Errorf("the run is %s", status)
 	}
 	<-left

@@ -12,16 +12,16 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
 // report returns the report that a failed run raised, and its failure.
-func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
+func (w *world) report() (*graph.DebugReport, *event.RunFailed) {
 	w.T.Helper()
 	var out *graph.DebugReport
 	for i, e := range w.Events {
-		d, ok := e.Data.(*engine.SignalRaised)
+		d, ok := e.Data.(*event.SignalRaised)
 		if !ok || d.Signal != string(graph.SignalDebugReport) || e.Step != 0 {
 			continue
 		}
@@ -40,7 +40,7 @@ func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
 			w.T.Errorf("%s is no debug report", raw)
 		}
 	}
-	f, _ := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+	f, _ := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 	return out, f
 }
 
@@ -143,7 +143,7 @@ func TestDebugReport(t *testing.T) {
 func TestDebugReport_OtherEndings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, compiled(t, graph.New[state]("t").Start(note("a")), graph.Config{Timeout: time.Second}))
-	w.StartWith(engine.RunCreated{})
+	w.StartWith(event.RunCreated{})
 	w.Fire("timeout")
 	w.Go(nil)
 	if got, _ := w.report(); got == nil || got.ErrorSummary != "Graph execution timed out after 1000ms" ||

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
@@ -38,7 +39,7 @@ func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver 
 }
 
 // settled waits until a run has ended or is paused, and folds its journal as a later process would.
-func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run string) (engine.Status, state) {
+func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run string) (event.Status, state) {
 	t.Helper()
 	st, err := d.Wait(t.Context(), run)
 	if err != nil {
@@ -58,7 +59,7 @@ func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run str
 		if u.Event == nil {
 			continue
 		}
-		if err := r.Apply([]engine.Event{*u.Event}); err != nil {
+		if err := r.Apply([]event.Event{*u.Event}); err != nil {
 			t.Fatal(err)
 		}
 		if r.Status() == st.Status {
@@ -104,23 +105,23 @@ func TestEmbeddedDriver_PauseAndResume(t *testing.T) {
 		Then(count("z")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	first := open(t, path, g)
-	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{"log": ["0"]}`)})
+	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{"log": ["0"]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := state{N: 3, Log: []string{"0", "a", "b"}, Text: "ab"}
-	if status, s := settled(t, first, g, run); status != engine.StatusPaused || cmp.Diff(s, want) != "" {
+	if status, s := settled(t, first, g, run); status != event.StatusPaused || cmp.Diff(s, want) != "" {
 		t.Fatalf("%s with %+v", status, s)
 	}
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	second := open(t, path, g)
-	if err := second.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"on"`)}); err != nil {
+	if err := second.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"on"`)}); err != nil {
 		t.Fatal(err)
 	}
 	want.N, want.Counter = 4, "on"
-	if status, s := settled(t, second, g, run); status != engine.StatusCompleted || cmp.Diff(s, want) != "" ||
+	if status, s := settled(t, second, g, run); status != event.StatusCompleted || cmp.Diff(s, want) != "" ||
 		calls.Load() != 1 {
 		t.Errorf("%s with %+v after %d calls of the first node", status, s, calls.Load())
 	}
@@ -145,7 +146,7 @@ func TestEmbeddedDriver_Cancel(t *testing.T) {
 				return nil
 			})).Then(note("z")))
 			d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
-			run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+			run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +158,7 @@ func TestEmbeddedDriver_Cancel(t *testing.T) {
 			if heeds {
 				want = state{}
 			}
-			if status, s := settled(t, d, g, run); status != engine.StatusCancelled || cmp.Diff(s, want) != "" {
+			if status, s := settled(t, d, g, run); status != event.StatusCancelled || cmp.Diff(s, want) != "" {
 				t.Errorf("%s with %+v", status, s)
 			}
 		})

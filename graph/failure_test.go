@@ -12,14 +12,14 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // delays returns the waits before each retry.
 func (w *world) delays() string {
 	var out []string
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.StepRetrying); ok {
+		if d, ok := e.Data.(*event.StepRetrying); ok {
 			out = append(out, d.Until.Sub(e.At).String())
 		}
 	}
@@ -246,7 +246,7 @@ func TestSchemas(t *testing.T) {
 				s.N++
 				return nil
 			}, tc.opts)), tc.first, tc.config)
-			f, failed := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+			f, failed := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 			switch {
 			case !failed && tc.code != "":
 				t.Fatalf("not failed\n%s", w.Log())
@@ -350,9 +350,9 @@ func TestBadFunctions(t *testing.T) {
 		w := newWorld(t,
 			compiled(t,
 				graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { return nil }, one))))
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"n": "many"}`)})
+		w.StartWith(event.RunCreated{Input: event.Value(`{"n": "many"}`)})
 		w.Go(nil)
-		f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+		f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 		if !ok || !strings.HasPrefix(f.Error.Message, "decode state: ") {
 			t.Errorf("%+v\n%s", f, w.Log())
 		}
@@ -383,17 +383,17 @@ func TestClearContext(t *testing.T) {
 			}
 			w := newWorld(t, g)
 			w.begin(state{N: 4})
-			var got []engine.SignalRaised
+			var got []event.SignalRaised
 			for _, e := range w.Events {
-				if d, ok := e.Data.(*engine.SignalRaised); ok {
+				if d, ok := e.Data.(*event.SignalRaised); ok {
 					got = append(got, *d)
 				}
 			}
-			want := []engine.SignalRaised{
-				{Signal: "context_window_warning", Message: tc.want, Data: map[string]engine.Value{
-					"usage": engine.Value("100"), "threshold": engine.Value(tc.threshold),
-					"nodeId": engine.Value(`"c"`),
-					"action": engine.Value(`"summarize"`),
+			want := []event.SignalRaised{
+				{Signal: "context_window_warning", Message: tc.want, Data: map[string]event.Value{
+					"usage": event.Value("100"), "threshold": event.Value(tc.threshold),
+					"nodeId": event.Value(`"c"`),
+					"action": event.Value(`"summarize"`),
 				}}}
 			if d := cmp.Diff(got, want); d != "" {
 				t.Errorf("got - want +\n%s", d)

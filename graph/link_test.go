@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -185,7 +185,7 @@ func TestSubgraph_ReusedGraph(t *testing.T) {
 	w := run(t, graph.New[state]("t").Start(sub{ID: "a", Graph: small, Output: leave}).Then(
 		sub{ID: "b", Graph: twice, Output: leave}).Then(sub{ID: "c", Graph: small, Output: leave}), state{N: 1})
 	w.want("a, a/x, b, b/in, b/in/x, c, c/x", "completed")
-	if got := w.state().N; got != 7 || w.Run.Status() != engine.StatusCompleted {
+	if got := w.state().N; got != 7 || w.Run.Status() != event.StatusCompleted {
 		t.Errorf("n is %d, want 7", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestMap_MatchesLoop checks that whatever the list, the concurrency limit, the order in which
@@ -29,7 +30,7 @@ func TestMap_MatchesLoop(t *testing.T) {
 		m.OnItemError = policy
 		w := newWorld(t, compiled(t, graph.New[state]("t").Then(m)))
 		w.SkipLaws = true
-		w.StartWith(engine.RunCreated{Input: []byte(`{"n":0,"log":["` + strings.Join(list, `","`) + `"]}`)})
+		w.StartWith(event.RunCreated{Input: []byte(`{"n":0,"log":["` + strings.Join(list, `","`) + `"]}`)})
 		if len(list) == 0 {
 			return // `[""]` is one item
 		}
@@ -50,10 +51,10 @@ func TestMap_MatchesLoop(t *testing.T) {
 			returned++
 		}
 		failed := slices.Contains(list, "bad")
-		if got, want := w.Run.Status() == engine.StatusCompleted, !failed || policy == "skip"; got != want {
+		if got, want := w.Run.Status() == event.StatusCompleted, !failed || policy == "skip"; got != want {
 			r.Fatalf("%s of %v with %q\n%s", w.Run.Status(), list, policy, w.Log())
 		}
-		if w.Run.Status() != engine.StatusCompleted {
+		if w.Run.Status() != event.StatusCompleted {
 			return
 		}
 		var want state
@@ -114,14 +115,14 @@ func TestMap_QuestionsInBody(t *testing.T) {
 				at = n
 			}
 		}
-		if w.Run.Status() != engine.StatusPaused || at < 0 || waits[at].Node != "m/item/q" {
+		if w.Run.Status() != event.StatusPaused || at < 0 || waits[at].Node != "m/item/q" {
 			t.Fatalf("%s with %+v\n%s", w.Run.Status(), waits, w.Log())
 		}
 		w.Crash()
 		w.Feed(engine.Answer{Wait: waits[at].ID, Value: enginetest.Text(fmt.Sprint(i))})
 		w.Go(nil)
 	}
-	if got := w.state().Text; got != "x:1+a y:0+a z:2+a" || w.Run.Status() != engine.StatusCompleted {
+	if got := w.state().Text; got != "x:1+a y:0+a z:2+a" || w.Run.Status() != event.StatusCompleted {
 		t.Errorf("%s with %q\n%s", w.Run.Status(), got, w.Log())
 	}
 }

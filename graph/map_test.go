@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -113,7 +113,7 @@ func TestMap(t *testing.T) {
 					return graph.Result[state]{}, nil
 				})), c.first)
 			end := string(w.Run.Status())
-			if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); ok {
+			if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); ok {
 				end = f.Error.Message
 			}
 			if end != c.end || w.state().Text != c.text || seen != c.output {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -116,15 +116,15 @@ func TestCompactContext(t *testing.T) {
 // the available usage (S2-0, S2-69).
 func TestContextMonitor(t *testing.T) {
 	t.Parallel()
-	warns := func(percent, threshold string, action, more string, data map[string]string) []engine.SignalRaised {
-		all := map[string]engine.Value{
-			"usagePercentage": engine.Value(percent), "threshold": engine.Value(threshold),
-			"nodeId": engine.Value(`"m"`), "action": engine.Value(action),
+	warns := func(percent, threshold string, action, more string, data map[string]string) []event.SignalRaised {
+		all := map[string]event.Value{
+			"usagePercentage": event.Value(percent), "threshold": event.Value(threshold),
+			"nodeId": event.Value(`"m"`), "action": event.Value(action),
 		}
 		for k, v := range data {
-			all[k] = engine.Value(v)
+			all[k] = event.Value(v)
 		}
-		return []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" +
+		return []event.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" +
 			more, Data: all}}
 	}
 	// before the monitor runs
@@ -138,7 +138,7 @@ func TestContextMonitor(t *testing.T) {
 		threshold float64
 		action    graph.CompactionAction
 		agent     *graphtest.Agent // nil means no session
-		signals   []engine.SignalRaised
+		signals   []event.SignalRaised
 		heard     []heard
 		after     *graph.ContextWindowUsage
 	}{

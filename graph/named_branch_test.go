@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // fixedOutput returns a node with a fixed output.
@@ -165,7 +166,7 @@ func TestBranch_GotoAcrossBranches(t *testing.T) {
 			w := run(t, graph.New[state]("t").Parallel(parallel("a", "b")).Branch("a", func(b *builder) { b.Then(x) }).
 				Branch("b", func(b *builder) { b.Then(nothing("y", graph.NodeOptions{Recovery: true})) }), state{})
 			w.want("p, x, y", `goto from "x" to "y" crosses the border of a branch`)
-			if f := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); f.Error.Code != "no_route" {
+			if f := w.Events[len(w.Events)-1].Data.(*event.RunFailed); f.Error.Code != "no_route" {
 				t.Errorf("failure %+v", f.Error)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -74,10 +75,10 @@ func TestNativeState_JournalUnchanged(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			w.StartWith(engine.RunCreated{Input: first})
+			w.StartWith(event.RunCreated{Input: first})
 			w.Go(pick)
 			for range 20 {
-				if w.Run.Status() != engine.StatusPaused {
+				if w.Run.Status() != event.StatusPaused {
 					break
 				}
 				w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text("on")})

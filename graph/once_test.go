@@ -15,7 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // part is a value of sub-steps. What JSON does not preserve is lost every time, including the
@@ -112,7 +112,7 @@ func TestOnce_Retry(t *testing.T) {
 		t.Error(d)
 	}
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.FuncNoted); ok && d.Key == "none" && d.Value != nil {
+		if d, ok := e.Data.(*event.FuncNoted); ok && d.Key == "none" && d.Value != nil {
 			t.Errorf("nothing is kept as %s", d.Value)
 		}
 	}
@@ -159,7 +159,7 @@ func TestOnce_Errors(t *testing.T) {
 			})), state{})
 			w.want("n", "completed")
 			for _, e := range w.Events {
-				if d, ok := e.Data.(*engine.FuncNoted); ok {
+				if d, ok := e.Data.(*event.FuncNoted); ok {
 					t.Errorf("%s was kept", d.Key)
 				}
 			}
@@ -183,7 +183,7 @@ func TestOnce_KeyLimit(t *testing.T) {
 	w := newWorld(t, g)
 	w.SkipLaws = true
 	w.begin(state{})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+	if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); !ok ||
 		!strings.Contains(f.Error.Message, "at most 1000") {
 		t.Errorf("ended with %+v", w.Events[len(w.Events)-1].Data)
 	}
@@ -270,7 +270,7 @@ func TestOnce_OtherProcess(t *testing.T) {
 	})))
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	first := open(t, path, g)
-	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestOnce_OtherProcess(t *testing.T) {
 	if err := next.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if status, s := settled(t, next, g, run); status != engine.StatusCompleted ||
+	if status, s := settled(t, next, g, run); status != event.StatusCompleted ||
 		cmp.Diff(s.Log, []string{large, "b", "did c"}) != "" {
 		t.Errorf("%s with %+v", status, s)
 	}
@@ -323,7 +323,7 @@ func TestOnce_Concurrent(t *testing.T) {
 		return err
 	})))
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
-	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestOnce_Concurrent(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("the sub-step of a cancelled run: %v", err)
 	}
-	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
+	if status, _ := settled(t, d, g, run); status != event.StatusCancelled {
 		t.Errorf("the run is %s", status)
 	}
 	if d := cmp.Diff(calls.all(), map[string]int{"x": 1, "y": 1}); d != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
@@ -73,7 +74,7 @@ func TestStrategies(t *testing.T) {
 				compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"},
 					Strategy: tc.strategy}).
 					Then(nothing("z")).Node(tc.a("a")).Node(tc.b("b"))))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			if got := w.atWork(); got != "a b" {
 				t.Fatalf("at work %s", got)
 			}
@@ -107,14 +108,14 @@ func TestParallel_MaxConcurrency(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{MaxConcurrency: tc.most}))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			w.finish("s")
 			if got := w.atWork(); got != tc.want {
 				t.Errorf("at work %s, want %s", got, tc.want)
 			}
 			w.Go(nil)
 			if got := w.visited(); strings.Count(got, "j") != 1 || !strings.HasSuffix(got, ", j") ||
-				w.Run.Status() != engine.StatusCompleted {
+				w.Run.Status() != event.StatusCompleted {
 				t.Errorf("visited %s, %s", got, w.Run.Status())
 			}
 		})
@@ -134,7 +135,7 @@ func TestFanOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{MaxConcurrency: tc.most}))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			w.finish("s")
 			if got := w.atWork(); got != tc.want {
 				t.Errorf("at work %s, want %s", got, tc.want)
@@ -170,9 +171,9 @@ func TestReducers(t *testing.T) {
 		t.Run(fmt.Sprint("order ", seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{Reducers: all}))
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n": 10, "log": ["0"], "seen": {"gone": 1}}`)})
+			w.StartWith(event.RunCreated{Input: event.Value(`{"n": 10, "log": ["0"], "seen": {"gone": 1}}`)})
 			w.Go(rand.New(rand.NewSource(int64(seed))).Intn)
-			if d := cmp.Diff(w.state(), want); d != "" || w.Run.Status() != engine.StatusCompleted {
+			if d := cmp.Diff(w.state(), want); d != "" || w.Run.Status() != event.StatusCompleted {
 				t.Errorf("%s, got - want +\n%s", w.Run.Status(), d)
 			}
 		})
@@ -221,7 +222,7 @@ func TestZeroedFields(t *testing.T) {
 		t.Errorf("got - want +\n%s", d)
 	}
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.FuncReturned); ok && (len(d.Update) != 2 || string(d.Update["text"]) != "null") {
+		if d, ok := e.Data.(*event.FuncReturned); ok && (len(d.Update) != 2 || string(d.Update["text"]) != "null") {
 			t.Errorf("written %s", d.Update)
 		}
 	}
@@ -266,7 +267,7 @@ func TestMerge(t *testing.T) {
 					return nil
 				},
 			}).Node(gives("a")).Node(gives("b"))))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			w.finish(tc.first)
 			w.Go(nil)
 			w.want("parallel_1, a, b", tc.end)
@@ -312,12 +313,12 @@ func TestResults(t *testing.T) {
 							}
 							return graph.Result[state]{}, nil
 						}))))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			for _, node := range tc.finish {
 				w.finish(node)
 			}
 			w.Go(nil)
-			if got != tc.want || w.Run.Status() != engine.StatusCompleted {
+			if got != tc.want || w.Run.Status() != event.StatusCompleted {
 				t.Errorf("%s: got %s, want %s", w.Run.Status(), got, tc.want)
 			}
 			if tc.strategy == graph.StrategyRace && (slices.Contains(others, "b") || !slices.Contains(others, "a")) {

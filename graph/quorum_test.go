@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestQuorum checks that a quorum continues with the first branches that succeed, cancels the
@@ -48,7 +48,7 @@ func TestQuorum(t *testing.T) {
 				}
 			}
 			w := newWorld(t, compiled(t, b))
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			for node := range strings.FieldsSeq(tc.finish) {
 				w.finish(node)
 			}

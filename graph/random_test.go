@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -214,10 +215,10 @@ func TestBuilder_RandomCalls(t *testing.T) {
 				r := p.Call(t.Context(), "run1", c, caller{World: w})
 				return &r
 			}
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			w.Go(nil)
 			for range 50 {
-				if w.Run.Status() != engine.StatusPaused {
+				if w.Run.Status() != event.StatusPaused {
 					break
 				}
 				w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text("on")})

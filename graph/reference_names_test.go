@@ -11,7 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -303,7 +303,7 @@ func TestReviewCycle(t *testing.T) {
 	}}, step("executor"), step("reviewer"), step("fixer")), state{})
 	w.want("loop_start_1, executor, reviewer, fixer, loop_check_2, executor, reviewer, fixer, loop_check_2",
 		"completed")
-	if got := w.Run.Status(); got != engine.StatusCompleted || len(w.state().Log) != 6 {
+	if got := w.Run.Status(); got != event.StatusCompleted || len(w.state().Log) != 6 {
 		t.Errorf("%s, %+v", got, w.state())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestRun_NodeOrder checks which nodes run, in which order (S2-3, S2-5, S2-6, S2-24, S2-30, S2-31,
@@ -134,7 +135,7 @@ func TestLoopBounds(t *testing.T) {
 				compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: tc.most}, count("a"))))
 			w.SkipLaws = true
 			w.begin(state{})
-			if got := w.state().N; got != tc.want || w.Run.Status() != engine.StatusCompleted {
+			if got := w.state().N; got != tc.want || w.Run.Status() != event.StatusCompleted {
 				t.Errorf("%d passes, %s; want %d", got, w.Run.Status(), tc.want)
 			}
 		})
@@ -201,7 +202,7 @@ func TestBounds(t *testing.T) {
 	t.Run("S2-36 cancelled", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, compiled(t, graph.New[state]("t").Start(note("a")).Then(note("b"))))
-		w.StartWith(engine.RunCreated{})
+		w.StartWith(event.RunCreated{})
 		w.Feed(engine.Cancel{Reason: "enough"})
 		w.goOn("a")
 		w.want("a", "cancelled")
@@ -212,7 +213,7 @@ func TestBounds(t *testing.T) {
 	t.Run("S2-62 timeout", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, compiled(t, graph.New[state]("t").Start(note("a")), graph.Config{Timeout: 1500e6}))
-		w.StartWith(engine.RunCreated{})
+		w.StartWith(event.RunCreated{})
 		w.Fire("timeout")
 		w.Go(nil)
 		w.want("a", "Graph execution timed out after 1500ms")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -104,7 +105,7 @@ func TestModelOfContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.StartWith(engine.RunCreated{Input: raw})
+			w.StartWith(event.RunCreated{Input: raw})
 			w.Go(nil)
 			w.want("n", "completed")
 			if seen.Model != tc.want {

@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -85,7 +86,7 @@ func TestPauseInSubgraph(t *testing.T) {
 		w.begin(state{})
 		for _, q := range []string{"q1", "q2"} {
 			waits := w.Run.Waits()
-			if w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "top/mid/deep/"+q ||
+			if w.Run.Status() != event.StatusPaused || len(waits) != 1 || waits[0].Node != "top/mid/deep/"+q ||
 				waits[0].Prompt != q+"?" {
 				t.Fatalf("%s with %+v\n%s", w.Run.Status(), waits, w.Log())
 			}
@@ -117,7 +118,7 @@ func TestSubgraph_EmbeddedDriver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	g := nested(t, c)
 	d := open(t, path, g)
-	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: event.Value(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +129,12 @@ func TestSubgraph_EmbeddedDriver(t *testing.T) {
 		}
 		if i == 2 {
 			want := state{Log: []string{"o1", "t1", "m1", "d1", "d2", "d3", "m2", "t2", "o2"}, Text: "ab"}
-			if status != engine.StatusCompleted || cmp.Diff(s, want) != "" {
+			if status != event.StatusCompleted || cmp.Diff(s, want) != "" {
 				t.Errorf("%s with %+v", status, s)
 			}
 			break
 		}
-		if status != engine.StatusPaused || cmp.Diff(s, state{Log: []string{"o1"}}) != "" {
+		if status != event.StatusPaused || cmp.Diff(s, state{Log: []string{"o1"}}) != "" {
 			t.Fatalf("%s with %+v", status, s)
 		}
 		g = nested(t, c)
@@ -179,7 +180,7 @@ func TestSubgraphInLoop(t *testing.T) {
 		w.Feed(engine.Answer{Wait: waits[0].ID, Value: enginetest.Text(fmt.Sprint(i))})
 		w.Go(nil)
 	}
-	if w.Run.Status() != engine.StatusCompleted {
+	if w.Run.Status() != event.StatusCompleted {
 		t.Fatalf("%s\n%s", w.Run.Status(), w.Log())
 	}
 	w.CheckPrefixes()
@@ -188,7 +189,7 @@ func TestSubgraphInLoop(t *testing.T) {
 	}
 	ran := map[string][]int{}
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.StepStarted); ok {
+		if d, ok := e.Data.(*event.StepStarted); ok {
 			ran[e.Node] = append(ran[e.Node], d.Iteration)
 		}
 	}
@@ -225,12 +226,12 @@ func TestSubgraphInBranches(t *testing.T) {
 					Strategy: tc.strategy}).
 					Node(branch("a")).Node(branch("b")),
 					graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}}))
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+			w.StartWith(event.RunCreated{Input: event.Value(`{}`)})
 			for node := range strings.FieldsSeq(tc.finish) {
 				w.finish(node)
 			}
 			w.Go(nil) // cancelled calls settle
-			if w.Run.Status() != engine.StatusCompleted || cmp.Diff(w.state().Log, tc.log) != "" {
+			if w.Run.Status() != event.StatusCompleted || cmp.Diff(w.state().Log, tc.log) != "" {
 				t.Errorf("%s with %v\n%s", w.Run.Status(), w.state().Log, w.Log())
 			}
 			w.CheckPrefixes()
@@ -251,7 +252,7 @@ func TestSubgraphConflict(t *testing.T) {
 	}
 	w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(
 		branch("a")).Node(branch("b")), state{})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+	if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); !ok ||
 		!strings.HasPrefix(f.Error.Message, `nodes "a" and "b" both changed field "n"`) {
 		t.Errorf("no conflict\n%s", w.Log())
 	}
@@ -268,7 +269,7 @@ func TestCancelInSubgraph(t *testing.T) {
 			w := newWorld(t,
 				compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).
 					Then(note("z"))))
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+			w.StartWith(event.RunCreated{Input: event.Value(`{}`)})
 			if wait {
 				w.finish("sub/x")
 			}
@@ -276,7 +277,7 @@ func TestCancelInSubgraph(t *testing.T) {
 			w.Go(nil)
 			cancelled := map[string]bool{}
 			for _, e := range w.Events {
-				if _, ok := e.Data.(*engine.StepCancelled); ok {
+				if _, ok := e.Data.(*event.StepCancelled); ok {
 					cancelled[e.Node] = true
 				}
 			}
@@ -284,7 +285,7 @@ func TestCancelInSubgraph(t *testing.T) {
 			if wait {
 				want = map[string]bool{"sub": true, "sub/q": true}
 			}
-			if w.Run.Status() != engine.StatusCancelled || len(w.Run.Waits()) > 0 || cmp.Diff(cancelled, want) != "" {
+			if w.Run.Status() != event.StatusCancelled || len(w.Run.Waits()) > 0 || cmp.Diff(cancelled, want) != "" {
 				t.Errorf("%s, cancelled %v\n%s", w.Run.Status(), cancelled, w.Log())
 			}
 		})
@@ -335,7 +336,7 @@ func TestSubgraph_MatchesStandaloneGraph(t *testing.T) {
 				r := p.Call(context.Background(), "run1", c, caller{World: w.World})
 				return &r
 			}
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`), Limits: workflow.Limits{MaxSteps: &most}})
+			w.StartWith(event.RunCreated{Input: event.Value(`{}`), Limits: workflow.Limits{MaxSteps: &most}})
 			for range 60 {
 				w.Go(nil)
 				if w.Run.Status().Ended() {
@@ -347,7 +348,7 @@ func TestSubgraph_MatchesStandaloneGraph(t *testing.T) {
 				w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text("on")})
 			}
 			end = string(w.Run.Status())
-			if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); ok {
+			if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); ok {
 				end = f.Error.Message
 			}
 			return w.visited(), end, w.state()
@@ -384,7 +385,7 @@ func TestTimeoutInSubgraph(t *testing.T) {
 	w := newWorld(t,
 		compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}),
 			graph.Config{Timeout: time.Hour}))
-	w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+	w.StartWith(event.RunCreated{Input: event.Value(`{}`)})
 	w.Fire("timeout")
 	w.Go(nil)
 	w.want("sub, sub/x", "Graph execution timed out after 3600000ms")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // piece is the state of inner graphs: one field has the same name as a field of state, the other
@@ -105,7 +105,7 @@ func TestSubgraphMappers(t *testing.T) {
 				}
 				w := newWorld(t, g)
 				w.begin(state{N: 4, Text: "go"})
-				if w.Run.Status() != engine.StatusCompleted {
+				if w.Run.Status() != event.StatusCompleted {
 					t.Fatalf("%s\n%s", w.Run.Status(), w.Log())
 				}
 				w.CheckPrefixes()
@@ -220,7 +220,7 @@ func TestSubgraphRefuses(t *testing.T) {
 			t.Parallel()
 			tc.node.ID, tc.node.Graph = "sub", inner
 			w := run(t, graph.New[state]("t").Start(tc.node).Then(note("z")), state{N: 3}, tc.cfg)
-			f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+			f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 			if !ok || !strings.HasPrefix(f.Error.Message, tc.end) || f.Error.Node != "sub" ||
 				w.visited() != tc.visited || w.state().N != 3 {
 				t.Errorf("visited %s, state %+v\n%s", w.visited(), w.state(), w.Log())
@@ -233,7 +233,7 @@ func TestSubgraphRefuses(t *testing.T) {
 	}]{ID: "sub", Name: "inner"}
 	w := newWorld(t, linked(t, compiled(t, graph.New[state]("t").Start(other)), inner))
 	w.begin(state{N: 3})
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok ||
+	if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); !ok ||
 		!strings.HasPrefix(f.Error.Message, "decode state: json: cannot unmarshal number") {
 		t.Errorf("fields of other types were taken over\n%s", w.Log())
 	}
@@ -310,7 +310,7 @@ func TestSubgraphFailures(t *testing.T) {
 				t.Errorf("text %q, want %q", got, tc.text)
 			}
 			for _, e := range w.Events {
-				if f, ok := e.Data.(*engine.RunFailed); ok && f.Error.Node != "sub/b" && tc.end != "no" {
+				if f, ok := e.Data.(*event.RunFailed); ok && f.Error.Node != "sub/b" && tc.end != "no" {
 					t.Errorf("the failure is at %s", f.Error.Node)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestWaits checks that a wait pauses the run, and that the answer is applied and the successors
@@ -74,7 +75,7 @@ func TestWaits(t *testing.T) {
 					t.Fatalf("waits %+v", waits)
 				}
 				w.Crash()
-				w.Feed(engine.Answer{Wait: waits[0].ID, Value: engine.Value(tc.answer)})
+				w.Feed(engine.Answer{Wait: waits[0].ID, Value: event.Value(tc.answer)})
 				w.Go(nil)
 			}
 			visited := "s, w, z"
@@ -109,7 +110,7 @@ func TestBuilderWaits(t *testing.T) {
 	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").Then(graph.AskUserConfig[state]{ID: "ask",
 		Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
 	var prompts []string
-	for w.Run.Status() == engine.StatusPaused {
+	for w.Run.Status() == event.StatusPaused {
 		prompts = append(prompts, w.Run.Waits()[0].Node+": "+w.Run.Waits()[0].Prompt)
 		w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 		w.Go(nil)
@@ -137,7 +138,7 @@ func TestRun_CrashRecovery(t *testing.T) {
 	whole := newWorld(t, g)
 	whole.begin(state{})
 	want := state{N: 3, Log: []string{"a", "b", "z"}}
-	if d := cmp.Diff(whole.state(), want); d != "" || whole.Run.Status() != engine.StatusCompleted {
+	if d := cmp.Diff(whole.state(), want); d != "" || whole.Run.Status() != event.StatusCompleted {
 		t.Fatalf("%s, got - want +\n%s", whole.Run.Status(), d)
 	}
 	for stop := 1; stop < len(whole.Batches); stop++ {
@@ -209,7 +210,7 @@ func TestAsk(t *testing.T) {
 				t.Errorf("while the question is open: %+v", w.state())
 			}
 			w.Crash()
-			w.Feed(engine.Answer{Value: engine.Value(`"sure"`)})
+			w.Feed(engine.Answer{Value: event.Value(`"sure"`)})
 			w.Go(nil)
 			w.want(tc.visited, "completed")
 			if tc.goTo == nil && output != `"sure"` || asked != 1 || w.state().N != 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -73,7 +74,7 @@ func (w *world) begin(first state) {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.StartWith(engine.RunCreated{Input: raw})
+	w.StartWith(event.RunCreated{Input: raw})
 	w.Go(nil)
 }
 
@@ -81,7 +82,7 @@ func (w *world) begin(first state) {
 func (w *world) visited() string {
 	var out []string
 	for _, e := range w.Events {
-		if _, ok := e.Data.(*engine.StepStarted); ok && !hidden(w.Plan.Workflow(), e.Node) {
+		if _, ok := e.Data.(*event.StepStarted); ok && !hidden(w.Plan.Workflow(), e.Node) {
 			out = append(out, e.Node)
 		}
 	}
@@ -119,7 +120,7 @@ func (w *world) state() state {
 func (w *world) want(visited, end string) {
 	w.T.Helper()
 	got := string(w.Run.Status())
-	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); ok {
+	if f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); ok {
 		got = f.Error.Message
 	}
 	if v := w.visited(); v != visited || got != end {

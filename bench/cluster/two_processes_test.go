@@ -14,7 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -98,7 +98,7 @@ func child(ctx context.Context, url string, in io.Reader, out io.Writer) (err er
 		if err != nil {
 			return err
 		}
-		if st, err := s.Wait(ctx, id); err != nil || st.Status != engine.StatusCompleted {
+		if st, err := s.Wait(ctx, id); err != nil || st.Status != event.StatusCompleted {
 			return fmt.Errorf("run %s is %s: %w", id, st.Status, err)
 		}
 		return nil

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -104,7 +104,7 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	if err != nil {
 		return g, err
 	}
-	if st.Status != engine.StatusCompleted {
+	if st.Status != event.StatusCompleted {
 		return g, fmt.Errorf("run %s is %s", id, st.Status)
 	}
 	if len(t.took) != turns {

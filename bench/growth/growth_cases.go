@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/text"
@@ -128,7 +128,7 @@ func document(ctx context.Context, db, name, source string, m model.Client, limi
 	if err != nil {
 		return "", err
 	}
-	if st.Status != engine.StatusCompleted {
+	if st.Status != event.StatusCompleted {
 		return "", fmt.Errorf("run %s is %s", id, st.Status)
 	}
 	return id, nil
@@ -296,7 +296,7 @@ func decisions(ctx context.Context, db string, n int) (d done, err error) {
 		return done{}, err
 	}
 	st, err := s.Wait(ctx, id)
-	if err == nil && st.Status != engine.StatusFailed {
+	if err == nil && st.Status != event.StatusFailed {
 		err = fmt.Errorf("run %s is %s, not ended by its limit", id, st.Status)
 	}
 	return done{id, n, n}, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/text"
@@ -118,7 +118,7 @@ func childResume(ctx context.Context, db, run string) (res childResult, err erro
 		return res, err
 	}
 	st, err := s.Wait(ctx, run)
-	if err == nil && st.Status != engine.StatusCompleted {
+	if err == nil && st.Status != event.StatusCompleted {
 		err = fmt.Errorf("the resumed run is %s", st.Status)
 	}
 	return res, err

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -185,13 +185,13 @@ func (w *fixture) runOne(ctx context.Context) error {
 		return err
 	}
 	st, err := w.Wait(ctx, id)
-	if err == nil && st.Status == engine.StatusPaused && w.kind.isAnswered {
-		if err = w.Answer(ctx, id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	if err == nil && st.Status == event.StatusPaused && w.kind.isAnswered {
+		if err = w.Answer(ctx, id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 			Value: service.Decide("approve")}); err == nil {
 			st, err = w.Wait(ctx, id)
 		}
 	}
-	if err == nil && st.Status != engine.StatusCompleted {
+	if err == nil && st.Status != event.StatusCompleted {
 		err = fmt.Errorf("run %s is %s", id, st.Status)
 	}
 	return err

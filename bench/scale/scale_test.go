@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -76,7 +76,7 @@ func TestFill(t *testing.T) {
 	}
 	for _, h := range page {
 		v, err := w.Show(t.Context(), h.Run)
-		if err != nil || v.Status != engine.StatusCompleted || len(v.Output) < replyBytes {
+		if err != nil || v.Status != event.StatusCompleted || len(v.Output) < replyBytes {
 			t.Errorf("%s: %+v %v", h.Run, v, err)
 		}
 	}

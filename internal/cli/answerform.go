@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -62,7 +62,7 @@ func setFlags(fields []form.Field) string {
 
 // answer returns the answer that the flags contain for a question with fields. Errors are usage
 // errors.
-func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
+func (f *inputFlags) answer(w service.Asked) (event.Value, error) {
 	fields := form.Fields(w.Schema)
 	if w.Kind != workflow.WaitQuestion || len(fields) == 0 {
 		return nil, usageErrorf("wait %s takes no fields; use --input, --approve or --reject in place of --set", w.Wait)
@@ -86,7 +86,7 @@ func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
 
 // askFor asks the person at the terminal for the fields of a question. ok is false if the person
 // postpones the answer.
-func (f *follower) askFor(fields []form.Field) (v engine.Value, ok bool) {
+func (f *follower) askFor(fields []form.Field) (v event.Value, ok bool) {
 	all := map[string]json.RawMessage{}
 	if _, err := f.askFields(fields, all); err != nil {
 		return nil, false

@@ -13,7 +13,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -52,7 +53,7 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	}
 	o := rec.Object()
 	if len(o.Waiting) == 0 {
-		return o.Status == engine.StatusPaused, nil
+		return o.Status == event.StatusPaused, nil
 	}
 	at := slices.IndexFunc(o.Waiting, func(w project.Waiting) bool { return w.Kind != workflow.WaitSignal })
 	if at < 0 {
@@ -70,10 +71,10 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 			return f.service.Answer(ctx, f.run, q)
 		})
 		switch {
-		case errors.Is(err, engine.ErrAnswer):
+		case errors.Is(err, waits.ErrAnswer):
 			fmt.Fprintln(f.Err, printable(err.Error()))
 			continue
-		case errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrWaitClosed):
+		case errors.Is(err, waits.ErrAnswered), errors.Is(err, waits.ErrClosed):
 			fmt.Fprintln(f.Err, "another client has answered it in the meantime")
 			return true, nil
 		}
@@ -157,7 +158,7 @@ func toApprove(w project.Waiting) string {
 }
 
 // indented formats JSON over several lines.
-func indented(v engine.Value) string {
+func indented(v event.Value) string {
 	var b bytes.Buffer
 	if json.Indent(&b, v, "", "  ") != nil {
 		return string(v)
@@ -188,10 +189,10 @@ func escapedLine(text string) string {
 
 // textOrJSON parses an answer from a flag: as JSON if it starts like an object, a list or a JSON
 // string and is valid, otherwise as text.
-func textOrJSON(s string) engine.Value {
+func textOrJSON(s string) event.Value {
 	t := strings.TrimSpace(s)
 	if t != "" && strings.ContainsRune(`{["`, rune(t[0])) && json.Valid([]byte(t)) {
-		return engine.Value(t)
+		return event.Value(t)
 	}
 	return expr.Quote(s)
 }

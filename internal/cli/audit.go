@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/client"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -94,7 +94,7 @@ func (a *app) auditCmd() *cobra.Command {
 
 // localActor is the actor of answers submitted on this command line. With --server, the server
 // records the token instead.
-var localActor = engine.LocalBy(engine.ChannelCLI)
+var localActor = event.LocalBy(event.ChannelCLI)
 
 // answerRecord returns the audit record of an answer to a wait.
 func answerRecord(run, wait string) access.Record {

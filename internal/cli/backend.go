@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -30,7 +30,7 @@ type stateReader interface {
 	// DB returns the location of the runs: a path, or the URL of a server.
 	DB() string
 	Read(ctx context.Context, run string) (service.Recorded, error)
-	EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error
+	EachEvent(ctx context.Context, run string, after uint64, take func(event.Event) error) error
 	View(ctx context.Context, run string) (*view.Reader, error)
 	List(ctx context.Context, q journal.Query) ([]journal.Head, string, error)
 	RunCounts(ctx context.Context, q journal.Query) (view.RunCounts, error)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -208,8 +208,8 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 func (a *app) completeSteps() cobra.CompletionFunc {
 	return a.completeOfRun(func(ctx context.Context, s stateReader, run string) (words []string, err error) {
 		seen := map[string]bool{}
-		err = s.EachEvent(ctx, run, 0, func(e engine.Event) error {
-			if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
+		err = s.EachEvent(ctx, run, 0, func(e event.Event) error {
+			if _, ok := e.Data.(*event.StepStarted); ok && !seen[e.Node] {
 				seen[e.Node] = true
 				words = append(words, clean(e.Node))
 			}

@@ -7,7 +7,7 @@ import (
 	"io"
 	"unicode/utf16"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -32,9 +32,9 @@ func newEventPrinter(a *app, run string, w *workflow.Workflow) *eventPrinter {
 	return p
 }
 
-func (p *eventPrinter) skip(e engine.Event) { p.folder.Add(e) }
+func (p *eventPrinter) skip(e event.Event) { p.folder.Add(e) }
 
-func (p *eventPrinter) print(e engine.Event) {
+func (p *eventPrinter) print(e event.Event) {
 	line, err := journal.MarshalEvent(p.run, p.folder.Expand(e))
 	p.folder.Add(e)
 	if p.err == nil {
@@ -56,7 +56,7 @@ const maxEventText = 100
 
 // shortEvent returns a line for people: number, time, type, node with step, and the beginning of
 // the event's data.
-func shortEvent(e engine.Event, whole []byte) []byte {
+func shortEvent(e event.Event, whole []byte) []byte {
 	var shown struct {
 		Data json.RawMessage `json:"data"`
 	}
@@ -72,7 +72,7 @@ func shortEvent(e engine.Event, whole []byte) []byte {
 }
 
 // outputText returns an output for people: a string as is, any other value as JSON.
-func outputText(v engine.Value) string { return expr.Text(v) }
+func outputText(v event.Value) string { return expr.Text(v) }
 
 func indent(v []byte) []byte {
 	var b bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -97,7 +97,7 @@ func (f *follower) skipPast(ctx context.Context, last uint64) error {
 		return nil
 	}
 	now := time.Now()
-	err := f.service.EachEvent(ctx, f.run, 0, func(e engine.Event) error {
+	err := f.service.EachEvent(ctx, f.run, 0, func(e event.Event) error {
 		if e.Seq > last {
 			return errReachedLast
 		}
@@ -119,7 +119,7 @@ func (f *follower) skipPast(ctx context.Context, last uint64) error {
 var errReachedLast = errors.New("reached the last event")
 
 // show shows an event once. The caller holds f.mu.
-func (f *follower) show(e engine.Event) {
+func (f *follower) show(e event.Event) {
 	if e.Seq <= f.seq {
 		return
 	}
@@ -141,7 +141,7 @@ func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
 	if err != nil {
 		return rec, err
 	}
-	return rec, f.service.EachEvent(ctx, f.run, f.seq, func(e engine.Event) error {
+	return rec, f.service.EachEvent(ctx, f.run, f.seq, func(e event.Event) error {
 		f.show(e)
 		return nil
 	})
@@ -175,7 +175,7 @@ func (f *follower) follow(ctx context.Context) error {
 		switch {
 		case st.Interrupted && f.resumeRun != nil:
 			again, err = true, f.resumeOrWait(ctx)
-		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.readOnly:
+		case st.Status == event.StatusPaused && f.InTerminal && f.ErrTerminal && !f.readOnly:
 			again, err = f.ask(ctx)
 		}
 		switch {
@@ -249,7 +249,7 @@ func (f *follower) interrupted() error {
 		return f.status(o)
 	case f.service.DB() == service.Memory:
 		return &exit{ExitInterrupted, "interrupted"}
-	case o.Status == engine.StatusPaused:
+	case o.Status == event.StatusPaused:
 		return &exit{ExitInterrupted, "interrupted; " + f.waits(o)}
 	case !o.Interrupted:
 		if f.server != "" {
@@ -293,7 +293,7 @@ func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 		if err := f.transcript.result(o); err != nil {
 			return err
 		}
-	case o.Status == engine.StatusCompleted:
+	case o.Status == event.StatusCompleted:
 		text := outputText(o.Output)
 		if f.OutTerminal {
 			text = printable(text)
@@ -304,7 +304,7 @@ func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 	}
 	if f.context {
 		folder := project.NewFolder(f.run, rec.Workflow)
-		if err := f.service.EachEvent(ctx, f.run, 0, func(e engine.Event) error {
+		if err := f.service.EachEvent(ctx, f.run, 0, func(e event.Event) error {
 			folder.Add(e)
 			return nil
 		}); err != nil {
@@ -336,17 +336,17 @@ func (f *follower) object(ctx context.Context) error {
 // status converts the status of a run that is no longer driven to an exit error.
 func (f *follower) status(o project.Run) error {
 	switch o.Status {
-	case engine.StatusCompleted:
+	case event.StatusCompleted:
 		return nil
-	case engine.StatusCancelled:
+	case event.StatusCancelled:
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
-	case engine.StatusPaused:
+	case event.StatusPaused:
 		if f.service.DB() == service.Memory {
 			return &exit{ExitPaused, "run " + o.ID + " waits, but --db " + service.Memory +
 				" stores nothing: run it with a store to answer it later"}
 		}
 		return &exit{ExitPaused, f.waits(o)}
-	case engine.StatusFailed:
+	case event.StatusFailed:
 		return &exit{ExitFailed, f.failure(o)}
 	}
 	return &exit{ExitInterrupted, "run " + o.ID + " has no process that drives it" + f.toContinue("")}
@@ -374,7 +374,7 @@ func (f *follower) failure(o project.Run) string {
 		msg += f.toContinue(flags)
 	case verb == "retry":
 		msg += f.toRetry(flags)
-	case o.Error.Code == engine.CodeParentBudget && o.ParentRun != nil:
+	case o.Error.Code == event.CodeParentBudget && o.ParentRun != nil:
 		msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
 	}
 	return msg
@@ -384,23 +384,23 @@ func (f *follower) failure(o project.Run) string {
 // needs. verb is "" if neither helps.
 func continuation(o project.Run) (verb, flags string) {
 	switch o.Error.Code {
-	case engine.CodeMaxSteps:
+	case event.CodeMaxSteps:
 		return "resume", " --max-steps N"
-	case engine.CodeBudget:
+	case event.CodeBudget:
 		return "resume", " --budget N"
-	case engine.CodeWorkflowBudget:
+	case event.CodeWorkflowBudget:
 		return "resume", ""
-	case engine.CodeTimeout:
+	case event.CodeTimeout:
 		if o.Error.Node == nil || *o.Error.Node == "" {
 			return "resume", " --timeout DURATION"
 		}
-	case engine.CodeMaxLoopIterations:
+	case event.CodeMaxLoopIterations:
 		return "retry", " --max-iterations N"
-	case engine.CodeMaxBytes:
+	case event.CodeMaxBytes:
 		return "retry", " --from STEP"
-	case engine.CodeParentBudget:
+	case event.CodeParentBudget:
 		return "", ""
-	case engine.CodeEnded: // the document makes the run fail here, and would do so again
+	case event.CodeEnded: // the document makes the run fail here, and would do so again
 		return "", ""
 	}
 	return "retry", ""

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -72,7 +72,7 @@ func (a *app) forked(c *cobra.Command, s backend, fork string) {
 		return // the fork exists, and its id was printed
 	}
 	o := rec.Object()
-	if o.Status != engine.StatusPaused {
+	if o.Status != event.StatusPaused {
 		fmt.Fprintf(a.Err, "continue it with: %s\n", a.resumeLine(fork, ""))
 	}
 	for _, w := range o.Waiting {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -70,20 +70,20 @@ func (l *live) name(w *workflow.Workflow) {
 	l.board.name(w)
 }
 
-func (l *live) skip(e engine.Event) {
+func (l *live) skip(e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.board.add(e)
 }
 
-func (l *live) event(e engine.Event) {
+func (l *live) event(e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
 		return
 	}
 	ln := l.board.add(e)
-	if _, ok := e.Data.(*engine.RunResumed); ok {
+	if _, ok := e.Data.(*event.RunResumed); ok {
 		l.hidden = false
 	}
 	if ln != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
@@ -22,8 +22,8 @@ type progress interface {
 	// name sets the names of the run's nodes. It is called before any event.
 	name(w *workflow.Workflow)
 	// skip processes an event without showing it.
-	skip(e engine.Event)
-	event(e engine.Event)
+	skip(e event.Event)
+	event(e event.Event)
 	delta(d driver.Delta)
 	// say writes other whole lines.
 	say(text string)
@@ -35,8 +35,8 @@ type progress interface {
 type silent struct{}
 
 func (silent) name(*workflow.Workflow) {}
-func (silent) skip(engine.Event)       {}
-func (silent) event(engine.Event)      {}
+func (silent) skip(event.Event)        {}
+func (silent) event(event.Event)       {}
 func (silent) delta(driver.Delta)      {}
 func (silent) say(string)              {}
 func (silent) hide()                   {}
@@ -162,7 +162,7 @@ const (
 )
 
 // add processes an event and returns the line for it, if any.
-func (b *board) add(e engine.Event) *line {
+func (b *board) add(e event.Event) *line {
 	a := b.find(e.Step)
 	if a != nil {
 		b.follow(a, e.Data)
@@ -171,7 +171,7 @@ func (b *board) add(e engine.Event) *line {
 		return l
 	}
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		if d.Kind != workflow.KindJoin && !b.hidden[e.Node] {
 			a = &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At}
 			b.running = append(b.running, a)
@@ -189,14 +189,14 @@ func (b *board) add(e engine.Event) *line {
 				return &line{markTool, a.title(), a.doing, ""}
 			}
 		}
-	case *engine.AgentCompacted:
+	case *event.AgentCompacted:
 		if a != nil && d.Error == nil {
 			return &line{markTool, a.title(), "shortened its conversation",
 				fmt.Sprintf("%d messages became %d", d.Before, d.After)}
 		} else if a != nil {
 			return &line{markWarning, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
 		}
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		if in := d.Instead; a != nil && in != nil && a.fallback != d.Model {
 			a.fallback = d.Model
 			return &line{markWarning, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" +
@@ -204,11 +204,11 @@ func (b *board) add(e engine.Event) *line {
 		} else if a != nil && in == nil {
 			a.fallback = ""
 		}
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {
 			return &line{markWarning, a.title(), "", "the model's answer was cut off at its token limit"}
 		}
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		if a != nil {
 			in, at := "", ""
 			if wait := d.Until.Sub(e.At); wait >= time.Second { // the provider may request an hour
@@ -218,17 +218,17 @@ func (b *board) add(e engine.Event) *line {
 			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in),
 				clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		return b.end(a, e, markDone, a.ending(d))
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		return b.end(a, e, markFail, clean(d.Error.Message)+" ("+d.Error.Code+")")
-	case *engine.StepCancelled:
+	case *event.StepCancelled:
 		return b.end(a, e, markStop, "cancelled")
-	case *engine.StepSkipped:
+	case *event.StepSkipped:
 		return b.end(a, e, markStop, "skipped: "+d.Reason)
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		return &line{markWait, b.title(e.Node), awaited(d, " ("+d.Kind+")"), ""}
-	case *engine.LimitReached:
+	case *event.LimitReached:
 		if d.Limit != "max_rounds" {
 			return &line{mark: markStop, title: "limit reached: " + limitText(d)}
 		}
@@ -237,53 +237,53 @@ func (b *board) add(e engine.Event) *line {
 }
 
 // follow records what an activity is doing now.
-func (b *board) follow(a *activity, data engine.Data) {
+func (b *board) follow(a *activity, data event.Data) {
 	switch d := data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		if a.doing, a.output = "", ""; d.Compaction != nil {
 			a.doing = "shortens its conversation"
 		}
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		a.use(d.Usage, d.CostUSD)
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		a.use(d.Usage, d.CostUSD)
 		a.output = ""
-	case *engine.EdgeTaken:
+	case *event.EdgeTaken:
 		if a.kind == workflow.KindMap && d.Edge < 0 && d.Token == 0 { // an item returns to its map
 			a.ended++
 			a.doing = a.done()
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		a.doing = "tool " + clean(d.Tool)
 		a.count(d.Call, false)
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		if d.IsError {
 			a.count(d.Call, true)
 		}
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		if !d.Unknown && !d.Kept {
 			a.count(d.Call, true)
 		}
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		a.doing = "sub-agent " + clean(d.Agent)
 		a.subs = append(a.subs, d.Frame)
-	case *engine.AgentHanded:
+	case *event.AgentHanded:
 		to := clean(cmp.Or(b.agents[d.Agent], d.Agent))
 		a.doing = "agent " + to
 		if !slices.Contains(a.subs, d.Frame) {
 			a.handedTo = to
 		}
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		if d.Call == "" {
 			a.handedTo = "" // the step's own agent starts again
 		}
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		a.doing, a.waits = awaited(d, ""), true
 	}
 }
 
 // awaited describes what a step waits for.
-func awaited(d *engine.WaitOpened, kind string) string {
+func awaited(d *event.WaitOpened, kind string) string {
 	if d.Kind == workflow.WaitSignal {
 		return "waits for the signal " + clean(d.Signal)
 	}
@@ -292,7 +292,7 @@ func awaited(d *engine.WaitOpened, kind string) string {
 
 // ending describes the outcome of a completed step: which agent answered, or which port was
 // taken. It returns "" if a is nil.
-func (a *activity) ending(d *engine.StepCompleted) string {
+func (a *activity) ending(d *event.StepCompleted) string {
 	if a == nil {
 		return ""
 	}
@@ -308,24 +308,24 @@ func (a *activity) ending(d *engine.StepCompleted) string {
 }
 
 // limitText describes a limit that was reached.
-func limitText(d *engine.LimitReached) string {
+func limitText(d *event.LimitReached) string {
 	switch {
-	case d.Limit == engine.CodeWorkflowBudget:
+	case d.Limit == event.CodeWorkflowBudget:
 		return d.Detail
-	case d.Limit == engine.CodeTimeout:
+	case d.Limit == event.CodeTimeout:
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
-	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) &&
+	case (d.Limit == event.CodeBudget || d.Limit == event.CodeNodeBudget || d.Limit == event.CodeParentBudget) &&
 		d.Detail != ledger.DetailMoney:
 		return pluralize(d.Max, strings.TrimSuffix(d.Detail, "s"))
-	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
+	case d.Limit == event.CodeBudget, d.Limit == event.CodeNodeBudget, d.Limit == event.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", ledger.USD(d.Max))
-	case d.Limit == engine.CodeOscillation: // Max are allowed; the next one reaches the limit (S3-15)
+	case d.Limit == event.CodeOscillation: // Max are allowed; the next one reaches the limit (S3-15)
 		return fmt.Sprintf("the same reply on the same path, %d times", d.Max+1)
 	}
 	return fmt.Sprintf("%s %d", d.Limit, d.Max)
 }
 
-func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
+func (b *board) end(a *activity, e event.Event, mark, text string) *line {
 	if a == nil {
 		return nil
 	}
@@ -406,13 +406,13 @@ func (p *plain) name(w *workflow.Workflow) {
 	p.board.name(w)
 }
 
-func (p *plain) skip(e engine.Event) {
+func (p *plain) skip(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.board.add(e)
 }
 
-func (p *plain) event(e engine.Event) {
+func (p *plain) event(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.board.add(e); l != nil && !p.ended {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -27,10 +27,10 @@ func TestRetrying(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindAgent,
+			b.add(event.Event{Node: "w", Step: 1, At: at, Data: &event.StepStarted{Kind: workflow.KindAgent,
 				Iteration: 1}})
-			l := b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepRetrying{
-				Attempt: 2, Until: at.Add(c.wait), Error: engine.Failure{Code: "rate_limit", Message: "slow down"},
+			l := b.add(event.Event{Node: "w", Step: 1, At: at, Data: &event.StepRetrying{
+				Attempt: 2, Until: at.Add(c.wait), Error: event.Failure{Code: "rate_limit", Message: "slow down"},
 			}})
 			if got := l.mark + " " + l.fit(anyWidth); got != c.line {
 				t.Errorf("line %q, want %q", got, c.line)
@@ -51,10 +51,10 @@ func TestProgress_TruncatedReply(t *testing.T) {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0),
-				Data: &engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
+			b.add(event.Event{Node: "w", Step: 1, At: time.Unix(1, 0),
+				Data: &event.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
 			got := ""
-			if l := b.add(engine.Event{Node: "w", Step: 1, Data: &engine.ModelReplied{Call: "1.0.1", Stop: stop}}); l !=
+			if l := b.add(event.Event{Node: "w", Step: 1, Data: &event.ModelReplied{Call: "1.0.1", Stop: stop}}); l !=
 				nil {
 				got = l.mark + " " + l.fit(anyWidth)
 			}
@@ -70,18 +70,18 @@ func TestProgress_TruncatedReply(t *testing.T) {
 // own agent.
 func TestProgress_Handoff(t *testing.T) {
 	t.Parallel()
-	handed := func(frame int, to string) engine.Data { return &engine.AgentHanded{Frame: frame, From: "a", Agent: to} }
+	handed := func(frame int, to string) event.Data { return &event.AgentHanded{Frame: frame, From: "a", Agent: to} }
 	for name, c := range map[string]struct {
-		data []engine.Data
+		data []event.Data
 		line string
 	}{
 		"missing":        {nil, "✓ w  0ms"},
-		"once":           {[]engine.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
-		"to one unknown": {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
-		"a sub-agent": {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")},
+		"once":           {[]event.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
+		"to one unknown": {[]event.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
+		"a sub-agent": {[]event.Data{&event.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")},
 			"✓ w  0ms"},
-		"and begins again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2}}, "✓ w  0ms"},
-		"and calls again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2, Call: "1.0.2"}},
+		"and begins again": {[]event.Data{handed(0, "b"), &event.StepRetrying{Attempt: 2}}, "✓ w  0ms"},
+		"and calls again": {[]event.Data{handed(0, "b"), &event.StepRetrying{Attempt: 2, Call: "1.0.2"}},
 			"✓ w  0ms  answered by Back"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,14 +89,14 @@ func TestProgress_Handoff(t *testing.T) {
 			b := &board{}
 			b.name(&workflow.Workflow{Nodes: []workflow.Node{{ID: "w"}},
 				Agents: []workflow.Agent{{ID: "a"}, {ID: "b", Name: "Back"}}})
-			add := func(data engine.Data) *line {
-				return b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0), Data: data})
+			add := func(data event.Data) *line {
+				return b.add(event.Event{Node: "w", Step: 1, At: time.Unix(1, 0), Data: data})
 			}
-			add(&engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1})
+			add(&event.StepStarted{Kind: workflow.KindAgent, Iteration: 1})
 			for _, d := range c.data {
 				add(d)
 			}
-			l := add(&engine.StepCompleted{Ports: []string{workflow.PortOut}})
+			l := add(&event.StepCompleted{Ports: []string{workflow.PortOut}})
 			if got := l.mark + " " + l.fit(anyWidth); got != c.line {
 				t.Errorf("got %q, want %q", got, c.line)
 			}
@@ -116,13 +116,13 @@ func TestProgress_CallCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}
-			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindTool,
+			b.add(event.Event{Node: "w", Step: 1, At: at, Data: &event.StepStarted{Kind: workflow.KindTool,
 				Iteration: 1}})
 			for attempt := range 3 {
-				b.add(engine.Event{Node: "w", Step: 1, At: at,
-					Data: &engine.ToolCalled{Call: "1.0.1", Attempt: attempt + 1, Tool: "act"}})
-				b.add(engine.Event{Node: "w", Step: 1, At: at,
-					Data: &engine.ToolReturned{Call: "1.0.1", Attempt: attempt + 1, IsError: c.last || attempt < 2}})
+				b.add(event.Event{Node: "w", Step: 1, At: at,
+					Data: &event.ToolCalled{Call: "1.0.1", Attempt: attempt + 1, Tool: "act"}})
+				b.add(event.Event{Node: "w", Step: 1, At: at,
+					Data: &event.ToolReturned{Call: "1.0.1", Attempt: attempt + 1, IsError: c.last || attempt < 2}})
 			}
 			if got := b.running[0].facts(at); got != c.want {
 				t.Errorf("facts %q, want %q", got, c.want)
@@ -137,10 +137,10 @@ func TestProgress_RefusedCalls(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)
 	b := &board{titles: map[string]string{"w": "w"}}
-	for _, d := range []engine.Data{&engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1},
-		&engine.ToolCalled{Call: "1.0.2", Attempt: 1, Tool: "act"}, &engine.ToolReturned{Call: "1.0.2", IsError: true},
-		&engine.ToolReturned{Call: "1.0.3", IsError: true}, &engine.ToolFailed{Call: "1.0.4"}} {
-		b.add(engine.Event{Node: "w", Step: 1, At: at, Data: d})
+	for _, d := range []event.Data{&event.StepStarted{Kind: workflow.KindAgent, Iteration: 1},
+		&event.ToolCalled{Call: "1.0.2", Attempt: 1, Tool: "act"}, &event.ToolReturned{Call: "1.0.2", IsError: true},
+		&event.ToolReturned{Call: "1.0.3", IsError: true}, &event.ToolFailed{Call: "1.0.4"}} {
+		b.add(event.Event{Node: "w", Step: 1, At: at, Data: d})
 	}
 	if got, want := b.running[0].facts(at), "0ms  3 tool calls, 3 failed"; got != want {
 		t.Errorf("facts %q, want %q", got, want)
@@ -152,14 +152,14 @@ func TestProgress_MapItems(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{`[1,2,3]`: "done 2/3", "": "done 2"} {
 		b := &board{titles: map[string]string{"m": "m"}}
-		b.add(engine.Event{Node: "m", Step: 1, Data: &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1,
-			Input: engine.Value(input)}})
+		b.add(event.Event{Node: "m", Step: 1, Data: &event.StepStarted{Kind: workflow.KindMap, Iteration: 1,
+			Input: event.Value(input)}})
 		for item := range 3 {
-			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "t", Token: item + 2,
+			b.add(event.Event{Node: "m", Step: 1, Data: &event.EdgeTaken{Edge: -1, To: "t", Token: item + 2,
 				Scope: item + 1, Branch: item + 1}})
 		}
 		for item := range 2 {
-			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "m", Scope: item + 1,
+			b.add(event.Event{Node: "m", Step: 1, Data: &event.EdgeTaken{Edge: -1, To: "m", Scope: item + 1,
 				Branch: item + 1}})
 		}
 		if got := b.running[0].doing; got != want {

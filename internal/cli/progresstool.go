@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Widths of a tool call's arguments and result in progress, in columns.
@@ -35,18 +35,18 @@ type openTool struct {
 
 // add processes an event and returns the line for a tool call that has its result. a is the
 // activity of the event's step, or nil.
-func (t *toolBoard) add(a *activity, e engine.Event) *line {
+func (t *toolBoard) add(a *activity, e event.Event) *line {
 	if t.open == nil {
 		t.asked, t.open, t.from = map[askedCall]string{}, map[string]openTool{}, map[int]int{}
 	}
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		t.from[e.Step] = d.From
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		for _, c := range d.Message.ToolCalls {
 			t.asked[askedCall{e.Step, c.ID}] = brief(string(c.Arguments), maxToolArgs)
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		o := openTool{name: clean(d.Tool), args: brief(string(d.Arguments), maxToolArgs), at: e.At}
 		if o.args == "" {
 			o.args = t.askedFor(e.Step, d.ToolCallID)
@@ -58,13 +58,13 @@ func (t *toolBoard) add(a *activity, e engine.Event) *line {
 		if a != nil {
 			a.doing = short("tool "+o.name+" "+o.args, maxToolArgs)
 		}
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		text := d.Text
 		if text == "" {
 			text = string(d.Structured)
 		}
 		return t.ended(a, e, d.Call, text, d.IsError)
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		if !d.Unknown && !d.Kept {
 			return t.ended(a, e, d.Call, d.Error.Message+" ("+d.Error.Code+")", true)
 		}
@@ -84,7 +84,7 @@ func (t *toolBoard) askedFor(step int, id string) string {
 	return ""
 }
 
-func (t *toolBoard) ended(a *activity, e engine.Event, call, text string, failed bool) *line {
+func (t *toolBoard) ended(a *activity, e event.Event, call, text string, failed bool) *line {
 	o, ok := t.open[call]
 	if !ok {
 		return nil

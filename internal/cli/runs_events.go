@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
 )
@@ -42,7 +42,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 			r.Room(viewRoom)
 			p := &linePrinter{app: a, reader: r, folder: r.Folder(), after: after, short: a.OutTerminal && !asJSON,
 				style: shown{full: full}.style(run), expand: expand}
-			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
+			if err := r.Each(ctx, 0, func(e event.Event) error { return p.add(ctx, e) }); err != nil {
 				return err
 			}
 			if err := p.flush(ctx); !follow || err != nil {
@@ -96,14 +96,14 @@ type linePrinter struct {
 	expand bool
 
 	lines  []json.RawMessage
-	events []engine.Event
+	events []event.Event
 	size   int
 }
 
 // lineBytes is the size of a batch of lines, without their long values.
 const lineBytes = 1 << 20
 
-func (p *linePrinter) add(ctx context.Context, e engine.Event) error {
+func (p *linePrinter) add(ctx context.Context, e event.Event) error {
 	if p.last = e.Seq; e.Seq > p.after {
 		shown := p.folder.Expand(e)
 		if p.expand {
@@ -144,7 +144,7 @@ func (p *linePrinter) flush(ctx context.Context) error {
 	return nil
 }
 
-func (p *linePrinter) print(ctx context.Context, e engine.Event, line json.RawMessage) error {
+func (p *linePrinter) print(ctx context.Context, e event.Event, line json.RawMessage) error {
 	var b bytes.Buffer
 	if err := p.reader.Write(ctx, &b, line, p.style); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -226,7 +226,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 		}
 	}
 	a.showAnswers(o.Answers)
-	if o.Status == engine.StatusCompleted && (o.Output != nil || o.State == nil) {
+	if o.Status == event.StatusCompleted && (o.Output != nil || o.State == nil) {
 		fmt.Fprintf(a.Out, "\n%s\n", printable(outputText(o.Output)))
 	}
 	return nil

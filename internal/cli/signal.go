@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/op"
@@ -94,23 +96,23 @@ func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([
 }
 
 // signalValue parses VALUE: as JSON if it is valid, otherwise as text.
-func (a *app) signalValue(ctx context.Context, args []string) (engine.Value, error) {
+func (a *app) signalValue(ctx context.Context, args []string) (event.Value, error) {
 	if len(args) == 0 {
-		return engine.Value("null"), nil
+		return event.Value("null"), nil
 	}
 	text := args[0]
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(&contextReader{ctx, a.In}, engine.MaxSignalBytes+1))
+		read, err := io.ReadAll(io.LimitReader(&contextReader{ctx, a.In}, waits.MaxSignalBytes+1))
 		if err != nil {
 			return nil, fmt.Errorf("read standard input: %w", err)
 		}
-		if text = string(read); len(text) > engine.MaxSignalBytes {
+		if text = string(read); len(text) > waits.MaxSignalBytes {
 			return nil, usageErrorf("standard input is larger than a signal may be: %d bytes at most",
-				engine.MaxSignalBytes)
+				waits.MaxSignalBytes)
 		}
 	}
 	if text = strings.TrimPrefix(text, "\uFEFF"); json.Valid([]byte(text)) {
-		return engine.Value(text), nil
+		return event.Value(text), nil
 	}
 	return expr.Quote(text), nil
 }
@@ -171,8 +173,8 @@ func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
 // error's code; the run is unchanged.
 func signalRefused(err error, run string) error {
 	switch {
-	case errors.Is(err, engine.ErrEnded), errors.Is(err, engine.ErrSignalName), errors.Is(err, engine.ErrSignal),
-		errors.Is(err, engine.ErrSignalsFull):
+	case errors.Is(err, engine.ErrEnded), errors.Is(err, waits.ErrSignalName), errors.Is(err, waits.ErrSignal),
+		errors.Is(err, waits.ErrSignalsFull):
 	default:
 		if service.CodeOf(err) != service.CodeConflict {
 			return err

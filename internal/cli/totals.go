@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -26,7 +26,7 @@ func totalsText(o project.Run, now time.Time) string {
 	status := string(o.Status)
 	if o.WaitingFor != "" {
 		status = "waiting for place " + o.WaitingFor
-	} else if o.Status == engine.StatusRunning && o.Interrupted {
+	} else if o.Status == event.StatusRunning && o.Interrupted {
 		status = "interrupted"
 	}
 	u := o.Usage

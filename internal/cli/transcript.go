@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
@@ -29,13 +29,13 @@ type transcript struct {
 	names   board    // for titles of agents
 	replies []*reply // in order of their first text, or, if done, of their end
 	calls   map[string]*reply
-	step    int            // whose header was written last
-	agent   string         // and which agent it named
-	open    bool           // a line of text has not been ended
-	last    string         // the text that was written last; "" if it was cut off
-	later   []engine.Event // to be shown at the end of the text that is being written
-	ended   bool           // nothing is shown any more but the result
-	err     error          // the first write error; nothing is written after it
+	step    int           // whose header was written last
+	agent   string        // and which agent it named
+	open    bool          // a line of text has not been ended
+	last    string        // the text that was written last; "" if it was cut off
+	later   []event.Event // to be shown at the end of the text that is being written
+	ended   bool          // nothing is shown any more but the result
+	err     error         // the first write error; nothing is written after it
 }
 
 // reply is a model call whose text is being received.
@@ -62,7 +62,7 @@ func (t *transcript) name(w *workflow.Workflow) {
 	t.progress.name(w)
 }
 
-func (t *transcript) event(e engine.Event) {
+func (t *transcript) event(e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
@@ -70,14 +70,14 @@ func (t *transcript) event(e engine.Event) {
 	}
 	t.later = append(t.later, e)
 	switch d := e.Data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		if t.drop(d.Call); d.Compaction == nil {
 			t.calls[d.Call] = &reply{step: e.Step, agent: clean(cmp.Or(t.names.agents[d.Agent], d.Agent)),
 				attempt: d.Attempt}
 		}
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		t.drop(d.Call)
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		r := t.calls[d.Call]
 		delete(t.calls, d.Call)
 		switch whole, err := replyText(d); {
@@ -96,7 +96,7 @@ func (t *transcript) event(e engine.Event) {
 }
 
 // replyText returns the text of a reply.
-func replyText(d *engine.ModelReplied) (s string, err error) {
+func replyText(d *event.ModelReplied) (s string, err error) {
 	defer text.Recover(&err)
 	return d.Message.Text.String(), nil
 }
@@ -256,9 +256,9 @@ func (t *transcript) done() {
 func (t *transcript) result(o project.Run) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	said, isJSON := engine.JSONOf(t.last)
+	said, isJSON := event.JSONOf(t.last)
 	shown := outputText(o.Output)
-	if o.Status != engine.StatusCompleted || shown == t.last || isJSON && bytes.Equal(said, o.Output) {
+	if o.Status != event.StatusCompleted || shown == t.last || isJSON && bytes.Equal(said, o.Output) {
 		return t.err
 	}
 	if t.step > 0 {

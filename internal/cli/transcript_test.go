@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -17,15 +17,15 @@ import (
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	called := func(step int, agent string, attempt int) any {
-		return engine.Event{Step: step, Data: &engine.ModelCalled{Call: agent, Agent: agent, Attempt: attempt}}
+		return event.Event{Step: step, Data: &event.ModelCalled{Call: agent, Agent: agent, Attempt: attempt}}
 	}
 	delta := func(agent string, attempt, offset int, text string) any {
 		return driver.Delta{Call: agent, Attempt: attempt, Offset: offset, Text: text}
 	}
 	replied := func(agent, text string) any {
-		return engine.Event{Data: &engine.ModelReplied{Call: agent, Message: chat.Message{Text: chat.NewText(text)}}}
+		return event.Event{Data: &event.ModelReplied{Call: agent, Message: chat.Message{Text: chat.NewText(text)}}}
 	}
-	failed := func(agent string) any { return engine.Event{Data: &engine.ModelFailed{Call: agent}} }
+	failed := func(agent string) any { return event.Event{Data: &event.ModelFailed{Call: agent}} }
 	for name, tc := range map[string]struct {
 		in     []any // events, deltas, and texts that must have been written by then
 		output string
@@ -71,7 +71,7 @@ func TestTranscript(t *testing.T) {
 				Env: func(string) string { return "" }}})
 			for _, in := range tc.in {
 				switch in := in.(type) {
-				case engine.Event:
+				case event.Event:
 					tr.event(in)
 				case driver.Delta:
 					tr.delta(in)
@@ -82,9 +82,9 @@ func TestTranscript(t *testing.T) {
 				}
 			}
 			tr.done()
-			o := project.Run{Status: engine.StatusRunning}
+			o := project.Run{Status: event.StatusRunning}
 			if tc.output != "" {
-				o = project.Run{Status: engine.StatusCompleted, Output: engine.Value(tc.output)}
+				o = project.Run{Status: event.StatusCompleted, Output: event.Value(tc.output)}
 			}
 			if err := tr.result(o); err != nil || out.String() != tc.want {
 				t.Errorf("%v\ngot  %q\nwant %q", err, &out, tc.want)
@@ -100,22 +100,22 @@ func TestTranscript_Terminal(t *testing.T) {
 	var out bytes.Buffer // both streams, as on a terminal
 	tr := newTranscript(&app{Streams: Streams{Out: &out, Err: &out, OutTerminal: true,
 		Env: func(string) string { return "" }}})
-	started := func(step int) engine.Event {
-		return engine.Event{Step: step, Node: fmt.Sprint("n", step), Data: &engine.StepStarted{}}
+	started := func(step int) event.Event {
+		return event.Event{Step: step, Node: fmt.Sprint("n", step), Data: &event.StepStarted{}}
 	}
 	tr.event(started(1))
 	tr.event(started(2))
 	for _, call := range []string{"a", "b"} {
-		tr.event(engine.Event{Step: int(call[0] - 'a' + 1), Data: &engine.ModelCalled{Call: call, Agent: call}})
+		tr.event(event.Event{Step: int(call[0] - 'a' + 1), Data: &event.ModelCalled{Call: call, Agent: call}})
 	}
 	tr.delta(driver.Delta{Call: "a", Text: "a1"})
 	tr.delta(driver.Delta{Call: "b", Text: "b1"})
 	tr.say("a warning\n")
-	tr.event(engine.Event{Step: 2, Node: "n2", Data: &engine.StepFailed{Error: engine.Failure{Message: "broken"}}})
+	tr.event(event.Event{Step: 2, Node: "n2", Data: &event.StepFailed{Error: event.Failure{Message: "broken"}}})
 	if got := out.String(); strings.Contains(got, "broken") || !strings.HasSuffix(got, "a1\na warning\n") {
 		t.Errorf("while a text is written: %q", got)
 	}
-	tr.event(engine.Event{Data: &engine.ModelReplied{Call: "a", Message: chat.Message{Text: chat.NewText("a1 a2")}}})
+	tr.event(event.Event{Data: &event.ModelReplied{Call: "a", Message: chat.Message{Text: chat.NewText("a1 a2")}}})
 	if got := out.String(); !strings.Contains(got, "broken") || !strings.HasSuffix(got, "--- Agent: b ---\nb1") {
 		t.Errorf("at the end of a text: %q", got)
 	}

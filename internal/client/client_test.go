@@ -13,7 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hocket-run/hocket/internal/client"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
@@ -133,20 +134,20 @@ func TestProblems(t *testing.T) {
 		is     error
 		code   service.Code
 	}{
-		"run r: " + engine.ErrWaitAnswered.Error(): {409, errcode.WaitAnswered, engine.ErrWaitAnswered,
+		"run r: " + waits.ErrAnswered.Error(): {409, errcode.WaitAnswered, waits.ErrAnswered,
 			service.CodeInvalid},
-		"run r: " + engine.ErrWaitClosed.Error(): {410, errcode.WaitClosed, engine.ErrWaitClosed,
+		"run r: " + waits.ErrClosed.Error(): {410, errcode.WaitClosed, waits.ErrClosed,
 			service.CodeInvalid},
-		engine.ErrAnswer.Error() + ": no": {422, errcode.InvalidAnswer, engine.ErrAnswer, service.CodeInvalid},
-		"this needs the role edit":        {403, "", nil, service.CodeInvalid},
-		"":                                {500, "", nil, service.CodeInternal},
+		waits.ErrAnswer.Error() + ": no": {422, errcode.InvalidAnswer, waits.ErrAnswer, service.CodeInvalid},
+		"this needs the role edit":       {403, "", nil, service.CodeInvalid},
+		"":                               {500, "", nil, service.CodeInternal},
 	} {
 		r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
 			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "reason": %q, "detail": %q}`, c.status,
 				c.reason, text)
 		})
-		err := r.Answer(t.Context(), "r", service.AnswerRequest{Value: engine.Value(`"x"`)})
+		err := r.Answer(t.Context(), "r", service.AnswerRequest{Value: event.Value(`"x"`)})
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) ||
 			service.CodeOf(err) != c.code {
 			t.Errorf("%q: %v, %s", text, err, service.CodeOf(err))
@@ -250,7 +251,7 @@ func TestWaitInBranches(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if st, err := r.Wait(ctx, "r"); err != nil || st.Status != engine.StatusPaused {
+	if st, err := r.Wait(ctx, "r"); err != nil || st.Status != event.StatusPaused {
 		t.Errorf("got %+v, %v", st, err)
 	}
 }
@@ -291,7 +292,7 @@ func TestEndlessAnswers(t *testing.T) {
 	if _, _, err := r.RunDefinition(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "sent more than") {
 		t.Errorf("definition: %v", err)
 	}
-	err := r.EachShort(t.Context(), "r", 0, nil, func(engine.Event) error { return nil })
+	err := r.EachShort(t.Context(), "r", 0, nil, func(event.Event) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "the page after event 7 is that after event 7") {
 		t.Errorf("events: %v", err)
 	}

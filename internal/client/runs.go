@@ -9,7 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -253,7 +253,7 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 		if err != nil {
 			return driver.State{}, err
 		}
-		if o.Status.Ended() || o.Interrupted || o.Status == engine.StatusPaused {
+		if o.Status.Ended() || o.Interrupted || o.Status == event.StatusPaused {
 			return driver.State{Status: o.Status, Interrupted: o.Interrupted}, nil
 		}
 		t := time.NewTimer(pollInterval)

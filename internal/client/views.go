@@ -14,7 +14,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/client/api"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/project"
@@ -79,7 +79,7 @@ func (r *Remote) Read(ctx context.Context, run string) (service.Recorded, error)
 }
 
 // EachEvent calls take with the events of a run after the event after, with all values complete.
-func (r *Remote) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+func (r *Remote) EachEvent(ctx context.Context, run string, after uint64, take func(event.Event) error) error {
 	return r.eachLine(ctx, run, after, func(line []byte) error {
 		e, err := r.wholeEvent(ctx, run, line)
 		if err != nil {
@@ -122,7 +122,7 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 
 // EachShort implements view.Source.
 func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *view.Table,
-	take func(engine.Event) error) error {
+	take func(event.Event) error) error {
 	return r.eachLine(ctx, run, after, func(line []byte) error {
 		_, e, err := journal.UnmarshalEvent(tokens(line, t))
 		if err != nil {
@@ -163,7 +163,7 @@ func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take fu
 }
 
 // wholeEvent decodes an event, and fetches its long values.
-func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engine.Event, error) {
+func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (event.Event, error) {
 	var failed error
 	line = replaceReferences(line, func(v view.Value) []byte {
 		l := longOf(v)
@@ -182,7 +182,7 @@ func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engin
 		return content
 	})
 	if failed != nil {
-		return engine.Event{}, failed
+		return event.Event{}, failed
 	}
 	_, e, err := journal.UnmarshalEvent(line)
 	return e, err

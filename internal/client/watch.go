@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/sse"
 )
 
@@ -139,10 +139,10 @@ func (w *watch) give(u driver.Update) error {
 }
 
 // mayEndWait reports whether Wait may return after an event.
-func mayEndWait(d engine.Data) bool {
+func mayEndWait(d event.Data) bool {
 	switch d.(type) {
-	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.RunPaused, *engine.WaitOpened,
-		*engine.StepCompleted, *engine.StepFailed:
+	case *event.RunCompleted, *event.RunFailed, *event.RunCancelled, *event.RunPaused, *event.WaitOpened,
+		*event.StepCompleted, *event.StepFailed:
 		return true
 	}
 	return false

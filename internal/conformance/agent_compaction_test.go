@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -52,12 +52,12 @@ const talk = `{"id": "w", "name": "w", "entrypointNodeId": "s", "nodes": [
 
 // compactions returns the compaction events of a run, and checks that each follows the reply with
 // its summary.
-func compactions(t *testing.T, r *run) (list []*engine.AgentCompacted) {
+func compactions(t *testing.T, r *run) (list []*event.AgentCompacted) {
 	t.Helper()
 	events := r.recorded().Events
 	for i, e := range events {
-		if d, ok := e.Data.(*engine.AgentCompacted); ok {
-			reply, replied := events[i-1].Data.(*engine.ModelReplied)
+		if d, ok := e.Data.(*event.AgentCompacted); ok {
+			reply, replied := events[i-1].Data.(*event.ModelReplied)
 			if !replied || !reply.Compaction || reply.Call != d.Call {
 				t.Errorf("event %d follows %s", e.Seq, asJSON(events[i-1]))
 			}
@@ -74,7 +74,7 @@ var agentCompactions = []rule{
 			w := newWorld(t)
 			w.replies = thinkingModel(30)
 			r := w.runs(doc, "go")
-			o := r.is(engine.StatusCompleted)
+			o := r.is(event.StatusCompleted)
 			same(t, "output", string(o.Output), `"done"`)
 			list := compactions(t, r)
 			if len(list) < 3 {
@@ -99,7 +99,7 @@ var agentCompactions = []rule{
 			return say(fmt.Sprint("message ", n, strings.Repeat(" word", 30)))
 		}
 		r := w.runs(talk, "go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		if n := len(compactions(t, r)); n < 2 {
 			t.Errorf("the shared conversation was shortened %d times", n)
 		}
@@ -118,7 +118,7 @@ var agentCompactions = []rule{
 				return next(q, n)
 			}
 			w.runs(strings.Replace(doc, `"toolsets"`, `"tools": ["act"], "toolsets"`, 1),
-				"go").is(engine.StatusCompleted)
+				"go").is(event.StatusCompleted)
 			asked := w.all()
 			last := asked[len(asked)-1]
 			if task := last.Messages[0].Text.String(); !strings.Contains(task, "go") {
@@ -166,10 +166,10 @@ var agentCompactions = []rule{
 				return next(q, n)
 			}
 			r := w.runs(doc, "go")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "times", len(compactions(t, r)), 1)
-			if !slices.ContainsFunc(r.recorded().Events, func(e engine.Event) bool {
-				d, ok := e.Data.(*engine.ModelCalled)
+			if !slices.ContainsFunc(r.recorded().Events, func(e event.Event) bool {
+				d, ok := e.Data.(*event.ModelCalled)
 				return ok && d.Compaction != nil && d.Compaction.Reason == "overflow"
 			}) {
 				t.Error("no call says that the conversation was too long")
@@ -192,12 +192,12 @@ var agentCompactions = []rule{
 		doc := strings.Replace(agentDocuments(compaction)["steps"], `{"type": "think"}`,
 			`{"type": "think"}, {"type": "user_prompt"}`, 1)
 		r := w.runs(doc, "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		before := len(compactions(t, r))
 		w = w.restart()
 		r.w = w
 		r.answers("yes")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		if after := len(compactions(t, r)); before == 0 || summaries != after || after > before+1 {
 			t.Errorf("%d compactions before, %d after, %d requests for summaries", before, after, summaries)
 		}

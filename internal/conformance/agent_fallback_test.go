@@ -9,7 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
@@ -109,10 +109,10 @@ var agentFallbacks = []rule{
 			}
 		}
 		w := scriptedWorld(t, fail(model.KindContentFilter, "no"))
-		o := w.runs(doc, "go").is(engine.StatusFailed)
+		o := w.runs(doc, "go").is(event.StatusFailed)
 		same(t, "code", o.Error.Code, "content_filter")
 		w = scriptedWorld(t, slices.Repeat([]line{fail(model.KindAuth, "no")}, 3)...)
-		o = w.runs(doc, "go").is(engine.StatusFailed)
+		o = w.runs(doc, "go").is(event.StatusFailed)
 		same(t, "code", o.Error.Code, "auth")
 		same(t, "models", w.models(), "one two three")
 	})},
@@ -141,17 +141,17 @@ var agentFallbacks = []rule{
 			t.Helper()
 			w := scriptedWorld(t, fail(model.KindAuth, "wrong key"))
 			r := w.runs(doc, "go")
-			o := r.is(engine.StatusCompleted)
+			o := r.is(event.StatusCompleted)
 			var told []string
 			for _, e := range r.recorded().Events {
 				switch d := e.Data.(type) {
-				case *engine.ModelCalled:
+				case *event.ModelCalled:
 					if told = append(told, "asks "+d.Model); d.Instead != nil {
 						told = append(told, "instead of "+d.Instead.Model+" "+d.Instead.Code)
 					}
-				case *engine.ModelFailed:
+				case *event.ModelFailed:
 					told = append(told, "failed "+d.Model)
-				case *engine.ModelReplied:
+				case *event.ModelReplied:
 					told = append(told, "answered "+d.Model)
 				}
 			}
@@ -235,11 +235,11 @@ func TestFallbacksOnEachSDK(t *testing.T) {
 						`{"agents": {"a": {"instruction": "Do.", "model": "%[1]s/one", "fallback": {"models": `+
 							`["%[1]s/two"], "retries": 1}}}, "workflow": [{"type": "agent", "name": "a"}]}`, protocol),
 					"go")
-				o := r.is(engine.StatusCompleted)
+				o := r.is(event.StatusCompleted)
 				same(t, "output", string(o.Output), `"from two"`)
 				var failed []string
 				for _, e := range r.recorded().Events {
-					if d, ok := e.Data.(*engine.ModelFailed); ok {
+					if d, ok := e.Data.(*event.ModelFailed); ok {
 						failed = append(failed, d.Error.Code)
 					}
 				}

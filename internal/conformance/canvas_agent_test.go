@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -79,7 +79,7 @@ var canvasAgent = []rule{
 		w.says("Writer", "A draft.")
 		r := w.runs(canvas("s -> a", start(),
 			node("a", "agent", `{"agentName":"Writer","userPrompt":"Write about {{PREVIOUS_OUTPUT}}."}`)), "cats")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "log", r.logOf("a "), []string{"a step_start Writer agent node", "a start_prompt Write about cats.",
 			"a llm_response A draft."})
 	}},
@@ -87,7 +87,7 @@ var canvasAgent = []rule{
 		w := newWorld(t)
 		w.plays("a", fail(model.KindServer, "upstream is down"))
 		r := w.runs(canvas("s -> a -> b", start(), agent("a"), agent("b")), "go")
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "log", r.log(), []string{"s step_start start node", "a step_start a agent node", "a start_prompt go",
 			"a llm_error upstream is down"})
 		same(t, "error", asJSON(o.Error), `{"code":"server","message":"upstream is down","node":"a"}`)
@@ -96,7 +96,7 @@ var canvasAgent = []rule{
 		w = newWorld(t)
 		w.plays("a", turns(20)...)
 		r = w.runs(canvas("s -> a", start(), agent("a", `"tools":{"web_search":true}`)), "go")
-		o = r.is(engine.StatusFailed)
+		o = r.is(event.StatusFailed)
 		// Hocket's own entries
 		log := slices.DeleteFunc(r.logOf("a "), func(line string) bool { return strings.HasPrefix(line, "a tool_") })
 		same(t, "log of a failure that is not the model's", log,
@@ -110,7 +110,7 @@ var canvasAgent = []rule{
 
 		w = newWorld(t)
 		w.plays("a", turns(20)...)
-		o := w.runs(canvas("s -> a", start(), agent("a", `"tools":{"web_search":true}`)), "go").is(engine.StatusFailed)
+		o := w.runs(canvas("s -> a", start(), agent("a", `"tools":{"web_search":true}`)), "go").is(event.StatusFailed)
 		same(t, "calls of an agent that needs 21", len(w.of("a")), 20)
 		same(t, "code", o.Error.Code, "max_turns")
 
@@ -118,7 +118,7 @@ var canvasAgent = []rule{
 		w.plays("a", use("subagent_b_b", `{"input":"1"}`), use("subagent_b_b", `{"input":"2"}`)).says("a", "done")
 		w.plays("b", turns(19)...).says("b", "one").plays("b", turns(20)...)
 		o = w.runs(canvas("s -> a; a:subagent -> b", start(), agent("a", mayAsk),
-			agent("b", `"tools":{"web_search":true}`)), "go").is(engine.StatusFailed)
+			agent("b", `"tools":{"web_search":true}`)), "go").is(event.StatusFailed)
 		same(t, "calls of a sub-agent, each of its two runs having 20 turns", len(w.of("b")), 40)
 		same(t, "code", o.Error.Code, "max_turns")
 
@@ -127,7 +127,7 @@ var canvasAgent = []rule{
 			w = newWorld(t)
 			w.says("a", said)
 			r := w.runs(canvas("s -> a -> b", append([]string{start()}, agents("a b")...)...), "go")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, fmt.Sprintf("what follows %q", said), w.prompt("b"), want)
 			same(t, "log", r.logOf("a llm_response"), []string{"a llm_response " + want})
 			w = newWorld(t)
@@ -163,7 +163,7 @@ var canvasAgent = []rule{
 		r := w.runs(canvas("s -> a -> ok:approve -> b", start(), agent("a"), approval("ok"), agent("b")), "go")
 		same(t, "state while paused", asJSON(r.show().State), `{"a":"a said","s":"go"}`)
 		r.answers(map[string]any{"decision": "approve", "note": "fine"})
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "state", asJSON(o.State),
 			`{"a":"a said","b":"b said","ok":"a said","ok_approval":{"decision":"approve","note":"fine"},"s":"go"}`)
 	}},

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -32,7 +32,7 @@ var canvasApproval = []rule{
 	{name: "S0-30 an approval pauses the run", test: func(t *testing.T) {
 		w := newWorld(t)
 		r := w.runs(gated(), "go")
-		o := r.is(engine.StatusPaused)
+		o := r.is(event.StatusPaused)
 		if !o.WaitingForInput || o.CurrentNodeID == nil || *o.CurrentNodeID != "ok" {
 			t.Errorf("waitingForInput is %t and currentNodeId %s, want true and ok", o.WaitingForInput,
 				asJSON(o.CurrentNodeID))
@@ -59,7 +59,7 @@ var canvasApproval = []rule{
 			w := newWorld(t)
 			r := w.runs(gated(), "go")
 			r.answers(json.RawMessage(c.answer))
-			o := r.is(engine.StatusCompleted)
+			o := r.is(event.StatusCompleted)
 			same(t, "decision of "+c.answer, string(o.State["ok_approval"]),
 				asJSON(map[string]string{"decision": c.decision, "note": c.note}))
 		}
@@ -83,7 +83,7 @@ var canvasApproval = []rule{
 		same(t, "run after refused answers", asJSON(r.show()), before)
 		same(t, "events after refused answers", len(r.recorded().Events), events)
 		r.answers("approve")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 	}},
 	{name: "S0-32 the answer chooses the way on", test: func(t *testing.T) {
 		for _, c := range []struct {
@@ -100,9 +100,9 @@ var canvasApproval = []rule{
 		} {
 			w := newWorld(t)
 			r := w.runs(canvas("s -> ok; "+c.edges, append(agents("a b"), start(), approval("ok"))...), "go")
-			r.is(engine.StatusPaused)
+			r.is(event.StatusPaused)
 			r.answers(c.answer)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, c.answer+" along "+c.edges, w.askedSorted(), c.want)
 		}
 	}},
@@ -118,17 +118,17 @@ var canvasApproval = []rule{
 			w.says("w", "the draft")
 			r := w.runs(gated(), "go")
 			r.answers(json.RawMessage(c.answer))
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "prompt after "+c.answer, w.prompt(c.who), "the draft")
 			same(t, "log of "+c.answer, r.logOf("ok input_received"), []string{"ok input_received " + c.line})
 		}
 		w := newWorld(t)
 		r := w.runs(gated(), "go")
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Value: engine.Value(`"approve"`), Note: " beside it "}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Value: event.Value(`"approve"`), Note: " beside it "}); err != nil {
 			t.Fatal(err)
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "log of a note beside the answer", r.logOf("ok input_received"),
 			[]string{"ok input_received User approved this step. Feedback: beside it"})
 	}},
@@ -137,23 +137,23 @@ var canvasApproval = []rule{
 		r := w.runs(gated(), "go")
 		wait := r.show().Waiting[0].ID
 		r.answers("approve")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		before, events := asJSON(r.show()), len(r.recorded().Events)
 		for _, id := range []string{"", wait} {
-			a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id,
-				Value: engine.Value(`"approve"`)}
+			a := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Wait: id,
+				Value: event.Value(`"approve"`)}
 			if err := w.Answer(t.Context(), r.id, a); err != nil {
 				t.Errorf("the same answer again, to wait %q: %v (P24)", id, err)
 			}
-			a.Value = engine.Value(`"reject"`)
+			a.Value = event.Value(`"reject"`)
 			if err := w.Answer(t.Context(), r.id, a); service.CodeOf(err) != service.CodeConflict {
 				t.Errorf("the opposite answer, to wait %q: %v, want a conflict (P24)", id, err)
 			}
 		}
 		same(t, "run", asJSON(r.show()), before)
 		same(t, "events", len(r.recorded().Events), events)
-		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
+		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Value: event.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
 			t.Errorf("an unknown run: %v", err)
 		}
 		if err := w.Resume(t.Context(), r.id); err == nil {
@@ -162,7 +162,7 @@ var canvasApproval = []rule{
 		w = newWorld(t)
 		w.plays("w", fail(model.KindServer, "down"))
 		r = w.runs(gated(), "go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		before = asJSON(r.show())
 		if err := r.answer("approve"); err == nil {
 			t.Error("a failed run takes an answer")
@@ -176,13 +176,13 @@ var canvasApproval = []rule{
 			agent("pub")), "go")
 		waits := map[string]bool{}
 		for n := 1; n <= 4; n++ {
-			o := r.is(engine.StatusPaused)
+			o := r.is(event.StatusPaused)
 			same(t, "current node", *o.CurrentNodeID, "ok")
 			same(t, "output that is asked about", text(o.State["w"]), fmt.Sprintf("draft %d", n))
 			waits[o.Waiting[0].ID] = true
 			r.answers(map[bool]string{true: "approve", false: "reject"}[n == 4])
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "waits", len(waits), 4)
 		same(t, "prompts of the writer", w.prompts("w"), []string{"go", "draft 1", "draft 2", "draft 3"})
 		same(t, "prompt of the publisher", w.prompt("pub"), "draft 4")
@@ -192,7 +192,7 @@ var canvasApproval = []rule{
 		w := newWorld(t, onDisk(filepath.Join(t.TempDir(), "hocket.db")))
 		r := w.runs(canvas("s -> w -> ok:approve -> b -> ok2:approve -> c",
 			append(agents("w b c"), start(), approval("ok"), approval("ok2"))...), "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		for range 2 {
 			before, log := asJSON(r.show()), r.log()
 			w = w.restart()
@@ -205,7 +205,7 @@ var canvasApproval = []rule{
 			r.answers("approve")
 			r.waitSettled()
 		}
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"w", "b", "c"})
 		same(t, "output", text(o.Output), "c said")
 	}},
@@ -218,7 +218,7 @@ var canvasApproval = []rule{
 		same(t, "while running", canvasFields(t, r),
 			`false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w said"}`)
 		close(hold)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "when completed", canvasFields(t, r),
 			`false null {"ok":"w said","ok_approval":{"decision":"approve","note":"fine"},"s":"go","w":"w `+
 				`said","yes":"published"}`)
@@ -227,7 +227,7 @@ var canvasApproval = []rule{
 		if err := w.Cancel(t.Context(), r.id, ""); err != nil {
 			t.Fatal(err)
 		}
-		r.is(engine.StatusCancelled)
+		r.is(event.StatusCancelled)
 		same(t, "when cancelled", canvasFields(t, r), `false null {"s":"go","w":"w said"}`)
 	}},
 }

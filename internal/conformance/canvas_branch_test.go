@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -24,7 +24,7 @@ var canvasBranch = []rule{
 		synctest.Wait()
 		same(t, "asked at once", w.askedSorted(), []string{"a", "b", "c"})
 		close(hold)
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		got := w.prompts("j")
 		slices.Sort(got)
 		same(t, "prompts of the node behind three branches", got, []string{"A", "B", "C"})
@@ -45,7 +45,7 @@ var canvasBranch = []rule{
 		synctest.Wait()
 		same(t, "asked while one branch is slow", w.askedSorted(), []string{"b", "c", "d", "slow"})
 		close(hold)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 	}},
 	{name: "S0-41 what becomes ready while an approval waits is queued, and runs after its branch",
 		test: func(t *testing.T) {
@@ -57,17 +57,17 @@ var canvasBranch = []rule{
 			r := w.begin(doc, "go")
 			synctest.Wait()
 			same(t, "asked beside the approval", w.askedSorted(), []string{"b1", "c1"})
-			same(t, "status while calls are in flight", r.show().Status, engine.StatusRunning)
+			same(t, "status while calls are in flight", r.show().Status, event.StatusRunning)
 			close(hold)
-			o := r.is(engine.StatusPaused)
+			o := r.is(event.StatusPaused)
 			same(t, "asked while paused", w.askedSorted(), []string{"b1", "c1"})
 			same(t, "state while paused", asJSON(o.State), `{"b1":"B1","c1":"C1","s":"go"}`)
 			r.answers("approve")
 			synctest.Wait()
-			same(t, "status in the drain", r.show().Status, engine.StatusRunning)
+			same(t, "status in the drain", r.show().Status, event.StatusRunning)
 			same(t, "asked while the approval's branch goes on", w.asked()[2:], []string{"a1", "a2"})
 			close(drain)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			first := w.asked()[4][:1] // b or c: they are queued in the order in which they ended
 			second := map[string]string{"b": "c", "c": "b"}[first]
 			same(t, "order after the answer", w.asked()[2:],
@@ -82,7 +82,7 @@ var canvasBranch = []rule{
 			"go")
 		waiting := func() []string {
 			var out []string
-			for _, x := range r.is(engine.StatusPaused).Waiting {
+			for _, x := range r.is(event.StatusPaused).Waiting {
 				out = append(out, x.Node)
 			}
 			return out
@@ -95,7 +95,7 @@ var canvasBranch = []rule{
 		same(t, "left", waiting(), []string{"ok3"})
 		same(t, "asked with the queue", w.asked()[2:], []string{"a1", "a2", "b2", "b3"})
 		r.answers("approve")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked last", w.asked()[6:], []string{"c2"})
 	}},
 	{name: "S0-42 the order of connections does not lose a sibling of an approval", test: func(t *testing.T) {
@@ -108,10 +108,10 @@ var canvasBranch = []rule{
 			}
 			r := w.runs(canvas(strings.Join(list, ";")+"; a -> a2; b -> b2; ok:approve -> c",
 				append(agents("a b a2 b2 c"), start(), approval("ok"))...), "go")
-			r.is(engine.StatusPaused)
+			r.is(event.StatusPaused)
 			same(t, fmt.Sprint("asked before the answer, ", list), w.askedSorted(), []string{"a", "b"})
 			r.answers("approve")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, fmt.Sprint("asked, ", list), w.askedSorted(), []string{"a", "a2", "b", "b2", "c"})
 		}
 	}},
@@ -130,12 +130,12 @@ var canvasBranch = []rule{
 		w := newWorld(t)
 		r := w.runs(canvas(strings.Join(edges, ";"), nodes...), "go")
 		for i := range n {
-			o := r.is(engine.StatusPaused)
+			o := r.is(event.StatusPaused)
 			same(t, "open waits", len(o.Waiting), n-i)
 			same(t, "the one that is asked", *o.CurrentNodeID, fmt.Sprint("ok", i))
 			r.answers("approve")
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", w.askedSorted(), want)
 	}},
 	{name: "S0-44 approvals in parallel are answered one after another, or by name in any order",
@@ -148,13 +148,13 @@ var canvasBranch = []rule{
 			for i, c := range []struct {
 				at, answer, who string
 			}{{"x", "approve", "ax"}, {"y", "reject", "ry"}, {"z", "approve", "az"}} {
-				same(t, "current node", *r.is(engine.StatusPaused).CurrentNodeID, c.at)
+				same(t, "current node", *r.is(event.StatusPaused).CurrentNodeID, c.at)
 				r.answers(c.answer)
 				r.waitSettled()
 				same(t, "asked", w.asked()[1:],
 					[][]string{{"ax", "b2"}, {"ax", "b2", "ry"}, {"ax", "b2", "ry", "az"}}[i])
 			}
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			var asked []string
 			for _, line := range r.log() {
 				if strings.Contains(line, " wait_input ") || strings.Contains(line, " input_received ") {
@@ -170,7 +170,7 @@ var canvasBranch = []rule{
 				for _, pauses := range []bool{true, false} {
 					w := newWorld(t)
 					r := w.runs(doc, "go")
-					r.is(engine.StatusPaused)
+					r.is(event.StatusPaused)
 					want := []string{"b", "b2"}
 					for _, i := range order {
 						at, answer := []string{"x", "y", "z"}[i], []string{"approve", "reject", "approve"}[i]
@@ -180,7 +180,7 @@ var canvasBranch = []rule{
 							r.waitSettled()
 						}
 					}
-					r.is(engine.StatusCompleted)
+					r.is(event.StatusCompleted)
 					slices.Sort(want)
 					same(t, fmt.Sprint("asked, answers in the order ", order), w.askedSorted(), want)
 					same(t, fmt.Sprint("decisions, answers in the order ", order), asJSON(r.show().State["y_approval"]),
@@ -197,15 +197,15 @@ var canvasBranch = []rule{
 		same(t, "waiting", len(r.show().Waiting), 1)
 		wait := r.show().Waiting[0].ID
 		close(hold)
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "error", o.Error.Message, "down")
 		same(t, "waiting when failed", len(o.Waiting), 0)
 		before := asJSON(o)
 		if err := r.answer("approve"); err == nil {
 			t.Error("the failed run takes an answer")
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Wait: wait, Value: event.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
 			t.Errorf("an answer to the closed wait: %v, want it gone", err)
 		}
 		same(t, "run after the answers", asJSON(r.show()), before)
@@ -220,11 +220,11 @@ var canvasBranch = []rule{
 		synctest.Wait()
 		close(first)
 		synctest.Wait()
-		same(t, "status while a sibling is in flight", r.show().Status, engine.StatusRunning)
+		same(t, "status while a sibling is in flight", r.show().Status, event.StatusRunning)
 		_, cut := w.over()
 		same(t, "cut off", cut, nil)
 		close(second)
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "asked", w.askedSorted(), []string{"a", "b", "c"})
 		same(t, "log of the sibling", r.logOf("b "), []string{"b step_start b agent node", "b start_prompt go",
 			"b llm_response B"})
@@ -243,11 +243,11 @@ var canvasBranch = []rule{
 		w = newWorld(t)
 		limit := 9
 		o := w.runs(loop, "go", func(q *service.StartRequest) { q.Limits = workflow.Limits{MaxSteps: &limit} }).is(
-			engine.StatusFailed)
+			event.StatusFailed)
 		same(t, "code", o.Error.Code, "max_steps")
 		same(t, "steps", len(o.Steps), limit)
 		w = newWorld(t)
-		o = w.runs(canvas("s -> a -> a", start(), agent("a")), "go").is(engine.StatusFailed)
+		o = w.runs(canvas("s -> a -> a", start(), agent("a")), "go").is(event.StatusFailed)
 		same(t, "code of a loop without an end", o.Error.Code, "max_steps")
 		same(t, "steps of a loop without an end", len(o.Steps), 1000)
 	}},
@@ -259,7 +259,7 @@ var canvasBranch = []rule{
 			close(b)
 			synctest.Wait()
 			close(a)
-			o := r.is(engine.StatusCompleted)
+			o := r.is(event.StatusCompleted)
 			same(t, "output", text(o.Output), "A")
 			same(t, "outputs", asJSON(o.Outputs), `{"a":"A","b":"B","c":"c said","f":"f said","s":"go"}`)
 			for _, who := range []string{"a", "b", "c"} {
@@ -267,9 +267,9 @@ var canvasBranch = []rule{
 			}
 			w = newWorld(t)
 			r = w.runs(canvas("s -> w -> ok; s -> b", append(agents("w b"), start(), approval("ok"))...), "go")
-			r.is(engine.StatusPaused)
+			r.is(event.StatusPaused)
 			r.answers("approve")
-			o = r.is(engine.StatusCompleted)
+			o = r.is(event.StatusCompleted)
 			same(t, "output where the approval ends last", text(o.Output), "w said")
 			w = newWorld(t)
 			o = w.completes(canvas("s -> nothing", start()), "go")

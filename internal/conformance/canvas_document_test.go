@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -30,20 +30,20 @@ var canvasDocument = []rule{
 				`"type":"agent","x":0,"y":0}],
 			"connections":[{"source":"s","target":"a","sourceHandle":"output","targetHandle":"input"}]}`)
 		same(t, "problems of a whole document", problems, diag.List(nil))
-		w.beginWorkflow(wf, "").is(engine.StatusCompleted)
+		w.beginWorkflow(wf, "").is(event.StatusCompleted)
 		same(t, "the agent's prompt", w.prompt("Agent"), "hi")
 	}},
 	{name: "S0-2 there are four types, and input is an old name of approval", test: func(t *testing.T) {
 		w := newWorld(t)
 		r := w.runs(canvas("s -> q; q:condition-0 -> a -> old; old:approve -> b",
 			start(), gate("q", "contains go"), agent("a"), node("old", "input", `{}`), agent("b")), "go")
-		o := r.is(engine.StatusPaused)
+		o := r.is(event.StatusPaused)
 		same(t, "waiting node", o.Waiting[0].Node, "old")
 		same(t, "kind of wait", o.Waiting[0].Kind, "approval")
 		same(t, "its log", r.logOf("old "),
 			[]string{"old step_start approval node", "old wait_input Waiting for user approval"})
 		r.answers("approve")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"a", "b"})
 		// Nodes of the type end are no longer dropped: they are an unknown type (S0-7).
 		same(t, "errors of a node of type end",
@@ -97,7 +97,7 @@ var canvasDocument = []rule{
 			same(t, "warnings", messages(problems, diag.Warning), []string{`Connection target "ghost" not found`,
 				`Connection target "gone" not found`})
 			r := w.runs(doc, "go")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "log", r.log(), []string{
 				"s step_start start node",
 				`s warn Connection target "ghost" not found`,
@@ -113,14 +113,14 @@ var canvasDocument = []rule{
 			r = w.runs(canvas("s -> q; q:condition-0 -> ghost; q:false -> a", start(), gate("q", "equal x"),
 				agent("a")),
 				"go")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "warnings of a branch that is not taken", len(r.logOf("q warn")), 0)
 			r = w.runs(canvas("s -> ok; ok:approve -> ghost; ok:approve -> a; ok:reject -> gone", start(),
 				approval("ok"),
 				agent("a")), "go")
 			same(t, "warnings of an approval that waits", r.logOf("ok warn"), []string{})
 			r.answers("approve")
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "warnings of an approval", r.logOf("ok warn"),
 				[]string{`ok warn Connection target "ghost" not found`})
 			_, problems = load(t, canvas("ghost -> a; s -> a", start(), agent("a")))

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -41,10 +41,10 @@ var canvasExtensions = []rule{
 		w, act := withTools(t)
 		r := w.runs(withKeys(`"permissions":{"ask":["act"]}`,
 			canvas("s -> t", start(), toolNode("t", `{"tool":"act"}`))), "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		same(t, "held", len(act.Calls()), 0)
 		r.answers(map[string]string{"decision": "approve"})
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "agent of the call", act.Calls()[0].Agent, "")
 		r = w.runs(
 			canvas("s -> q -> v", start(),
@@ -57,7 +57,7 @@ var canvasExtensions = []rule{
 			t.Error("an answer that does not match was taken")
 		}
 		r.answers(map[string]any{"n": 3})
-		same(t, "answer", string(r.is(engine.StatusCompleted).Output), `{"n":3}`)
+		same(t, "answer", string(r.is(event.StatusCompleted).Output), `{"n":3}`)
 		for doc, want := range map[string]string{
 			toolNode("x", `{"args":{}}`):                `node "x": a tool node requires tool`,
 			setNode("x", `{}`):                          `node "x": a set node requires values`,
@@ -94,7 +94,7 @@ var canvasExtensions = []rule{
 			canvas("s -> t", start(),
 				toolNode("t",
 					`{"tool":"act","args":{"fail":true},"retry":{"max_attempts":2,`+
-						`"backoff":{"initial_delay_seconds":0}}}`)), "go").is(engine.StatusFailed)
+						`"backoff":{"initial_delay_seconds":0}}}`)), "go").is(event.StatusFailed)
 		same(t, "attempts", len(act.Calls()), 3)
 		w, _ = withTools(t)
 		r := w.begin(canvas("s -> q -> yes; q:timeout -> no", start(),
@@ -102,7 +102,7 @@ var canvasExtensions = []rule{
 			setNode("no", `{"values":{"late":true}}`)), "go")
 		r.waitSettled()
 		time.Sleep(3 * time.Hour) // fake time
-		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"late":true}`)
+		same(t, "at the deadline", string(r.is(event.StatusCompleted).Output), `{"late":true}`)
 		for doc, want := range map[string]string{
 			canvas("s -> t; t:approve -> n", start(), toolNode("t", `{"tool":"act"}`),
 				setNode("n", `{"values":{}}`)): `a connection from the tool node "t" by the handle "approve" is ` +
@@ -159,7 +159,7 @@ var canvasExtensions = []rule{
 		} {
 			same(t, c.input+" "+c.condition, chosen(t, c.input, gate("q", c.condition)), []string{c.want})
 		}
-		fails(t, canvas("s -> q", start(), gate("q", "greater 1")), engine.CodeCondition,
+		fails(t, canvas("s -> q", start(), gate("q", "greater 1")), event.CodeCondition,
 			`greater compares numbers, and the previous output "go" is not one`)
 		doc := func(condition string) string {
 			return canvas("s -> n -> q; q:condition-0 -> big; q:false -> small", append(agents("big small"), start(),
@@ -218,7 +218,7 @@ var canvasExtensions = []rule{
 		same(t, "another name", len(refused(t, strings.Replace(doc, "$input.days", "$input.dys", 1))), 1)
 		same(t, "a declaration", len(refused(t, strings.Replace(doc, `"type":"integer"`, `"type":"whole"`, 1))), 1)
 		fails(t, withKeys(`"output":{"v":"{{ $steps.n.output.gone }}"}`,
-			canvas("s -> n", start(), setNode("n", `{"values":{}}`))), engine.CodeExpression, "has no value")
+			canvas("s -> n", start(), setNode("n", `{"values":{}}`))), event.CodeExpression, "has no value")
 	}},
 	{name: "X-133 on_reject says what follows a rejection", test: func(t *testing.T) {
 		gate := func(data string) *run {
@@ -228,13 +228,13 @@ var canvasExtensions = []rule{
 			r.answers(map[string]string{"decision": "reject", "note": "too dear"})
 			return r
 		}
-		gate(`{}`).is(engine.StatusCompleted)
-		gate(`{"on_reject":"end"}`).is(engine.StatusCompleted)
-		same(t, "code", gate(`{"on_reject":"fail"}`).is(engine.StatusFailed).Error.Code, engine.CodeRejected)
+		gate(`{}`).is(event.StatusCompleted)
+		gate(`{"on_reject":"end"}`).is(event.StatusCompleted)
+		same(t, "code", gate(`{"on_reject":"fail"}`).is(event.StatusFailed).Error.Code, event.CodeRejected)
 		w, _ := withTools(t)
 		r := w.runs(steps("a", "- {id: g, type: approval, on_reject: end}\n- {id: x, type: agent, name: a}\n"), "go")
 		r.answers(map[string]string{"decision": "reject"})
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "with reject",
 			len(
 				refused(t,
@@ -254,14 +254,14 @@ var canvasExtensions = []rule{
 		r := w.runs(doc, "Ulm")
 		same(t, "question", r.show().Waiting[0].Prompt, "Send a said?")
 		r.answers(map[string]string{"decision": "approve", "note": "{{ $input.city }}"})
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "prompt", w.prompt("a"), `About Ulm: {"city":"Ulm"}`)
 		same(t, "system prompt", w.requests[0].System, "For Ulm.")
 		same(t, "what is put in is not read again", w.prompt("b"), "a said/{{ $input.city }}/3")
 		same(t, "another input",
 			len(refused(t, strings.Replace(doc, "About {{ $input.city", "About {{ $input.town", 1))), 1)
 		fails(t, withKeys(`"inputs":{}`, canvas("s -> a -> b", start(), agent("a"),
-			agent("b", `"userPrompt":"{{ $steps.a.output.gone }}"`))), engine.CodeExpression, "has no value")
+			agent("b", `"userPrompt":"{{ $steps.a.output.gone }}"`))), event.CodeExpression, "has no value")
 
 		said := "inputs: {city: , n: {type: integer, default: 2}}\n" +
 			steps("a b", "- {id: x, type: agent, name: a, prompt: \"{{ $input.city }} {{ $input.n + 1 }}\"}\n- {id: "+

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // chosen runs an if node on an input and returns the agents after the handles that were taken: c0,
@@ -95,7 +95,7 @@ var canvasIf = []rule{
 		synctest.Wait()
 		same(t, "asked at once", w.askedSorted(), []string{"a", "b"})
 		close(hold)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 	}},
 	{name: "S0-23 an old condition is one contains condition, where there are no others", test: func(t *testing.T) {
 		for _, c := range []struct{ input, data, want string }{
@@ -112,7 +112,7 @@ var canvasIf = []rule{
 	{name: "S0-24 the log tells each condition that was evaluated", test: func(t *testing.T) {
 		w := newWorld(t)
 		r := w.runs(canvas("s -> q", start(), gate("q", "equal cat", "contains DOG", "contains hot")), "hot dog")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "log", r.logOf("q logic_check"), []string{
 			`q logic_check Condition 1 (equal "cat") evaluated as false`,
 			`q logic_check Condition 2 (contains "DOG") evaluated as true`,

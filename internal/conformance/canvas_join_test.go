@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -22,7 +22,7 @@ var canvasJoin = []rule{
 			synctest.Wait()
 			same(t, "asked while one path is slow", w.askedSorted(), []string{"a", "b", "c", "d", "e"})
 			close(hold)
-			o := r.is(engine.StatusCompleted)
+			o := r.is(event.StatusCompleted)
 			same(t, "prompts", w.prompts("j"), []string{`{"b":"B","a":"A","e":"e said"}`})
 			same(t, "calls behind it", len(w.prompts("z")), 1)
 			for _, s := range o.Steps {
@@ -49,10 +49,10 @@ var canvasJoin = []rule{
 				w := newWorld(t)
 				r := w.begin(canvas("s -> ok; ok:approve -> a -> j; s -> b -> b2 -> j",
 					append(agents("a b b2"), start(), approval("ok"), agent("j", joins))...), "go")
-				r.is(engine.StatusPaused)
+				r.is(event.StatusPaused)
 				same(t, "prompts while it waits", len(w.prompts("j")), 0)
 				r.answers(answer)
-				r.is(engine.StatusCompleted)
+				r.is(event.StatusCompleted)
 				same(t, "prompts after "+answer, w.prompts("j"), []string{want})
 			}
 		}},
@@ -65,7 +65,7 @@ var canvasJoin = []rule{
 			synctest.Wait()
 			same(t, "prompts while one path is slow", len(w.prompts("j")), 0)
 			close(hold)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "prompts", w.prompts("j"), []string{`{"c":["first","second"],"d":"d said"}`})
 			for doc, want := range map[string]string{
 				"s -> a -> c; s -> b -> c; c -> j":              `{"c":["c said","c said"]}`,
@@ -86,10 +86,10 @@ var canvasJoin = []rule{
 		r := w.begin(canvas("s -> p; p -> a -> j; p -> b -> j; j -> ok; ok:reject -> p",
 			append(agents("a b p"), start(), approval("ok"), agent("j", joins))...), "go")
 		for _, answer := range []string{"reject", "reject", "approve"} {
-			r.is(engine.StatusPaused)
+			r.is(event.StatusPaused)
 			r.answers(answer)
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "prompts", w.prompts("j"), []string{`{"a":"a said","b":"b said"}`, `{"a":"a said","b":"b said"}`,
 			`{"a":"a said","b":"b said"}`})
 	}},
@@ -97,7 +97,7 @@ var canvasJoin = []rule{
 		w := newWorld(t)
 		w.plays("a", fail(model.KindInvalidRequest, "no"))
 		w.begin(canvas("s -> a -> j; s -> b -> j", append(agents("a b"), start(), agent("j", joins))...),
-			"go").is(engine.StatusFailed)
+			"go").is(event.StatusFailed)
 		same(t, "prompts", len(w.prompts("j")), 0)
 	}},
 	{name: "S0-20 S0-33 join before an if node and before an approval passes the outputs on", test: func(t *testing.T) {
@@ -106,9 +106,9 @@ var canvasJoin = []rule{
 			append(agents("a b z"), start(),
 				node("q", "if", `{`+joins+`,"conditions":[{"operator":"contains","value":"\"b\":\"b said\""}]}`),
 				node("ok", "approval", `{`+joins+`}`))...), "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		r.answers("approve")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "prompts", w.prompts("z"), []string{`{"q":{"a":"a said","b":"b said"},"a":"a said"}`})
 	}},
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 )
@@ -124,7 +124,7 @@ var canvasSubagent = []rule{
 		w.plays("p", ask("k", "check"), ask("l", "look")).says("p", "done")
 		w.plays("k", ask("m", "deeper")).says("k", "K")
 		r := w.runs(team(), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		content := func(typ, node, call, more string) string {
 			return fmt.Sprintf(
 				`p %s {"type":%q,"parentNodeId":"p","subagentNodeId":%q,"subagentName":%q,"callId":%q,%s}`, typ, typ,
@@ -146,7 +146,7 @@ var canvasSubagent = []rule{
 		w.plays("k", ask("m", "deeper"))
 		w.plays("m", fail(model.KindServer, "down"))
 		r = w.runs(team(), "go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		same(t, "log of a failure", callLog(r), []string{
 			content("subagent_call_start", "k", "call 1", `"depth":1`),
 			content("subagent_call_start", "m", "call 2", `"parentCallId":"call 1","depth":2`),
@@ -163,7 +163,7 @@ var canvasSubagent = []rule{
 		w.plays("p", ask("k", "is it so?"), ask("l", "find it")).says("p", "done")
 		w.plays("l", use("web_search", `{"query":"it"}`)).says("l", "L")
 		r := w.runs(doc, "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "user message of the sub-agent", transcript(w.request("k")), []string{"user: is it so?"})
 		same(t, "system prompt of the sub-agent", w.request("k").System, "Check facts.")
 		same(t, "tools of l", tools(w.of("l")[0]), []string{"web_search"})
@@ -202,7 +202,7 @@ var canvasSubagent = []rule{
 		w.plays("p", ask("l", "look"))
 		w.plays("l", fail(model.KindRateLimit, "slow down"))
 		r := w.runs(team(), "go")
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "error", asJSON(o.Error), `{"code":"rate_limit","message":"slow down","node":"p"}`)
 		same(t, "asked", w.asked(), []string{"p", "l"})
 		log := r.logOf("p ")
@@ -228,7 +228,7 @@ var canvasSubagent = []rule{
 			}
 		}
 		close(hold)
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		rec := r.recorded()
 		for _, e := range project.Logs(rec.Workflow, rec.Events) {
 			var fields map[string]string

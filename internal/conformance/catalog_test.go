@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite" // other programs write the tables with it
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -107,7 +107,7 @@ var catalogRules = []rule{
 			`INSERT INTO agent_workflows (id, name, "entrypointNodeId") VALUES ('w', 'By hand', 'n1')`)
 		w.plays("First", route("Second", "")).says("Second", "Done.")
 		r := w.beginStored("w", "hi", service.Which{})
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "Done.")
+		same(t, "output", text(r.is(event.StatusCompleted).Output), "Done.")
 		same(t, "ran", r.ran(), "n1 n2")
 		same(t, "version", r.version(), 0)
 		same(t, "prompt", w.request("Second").System, "You end.")
@@ -160,7 +160,7 @@ var catalogRules = []rule{
 			t.Fatal(problems, err)
 		}
 		w.apply("w.json", doc)
-		w.beginStored("w", "hi", service.Which{}).is(engine.StatusCompleted)
+		w.beginStored("w", "hi", service.Which{}).is(event.StatusCompleted)
 		same(t, "the document's agent wins", w.request("a").System, "Mine.")
 		same(t, "the other comes from the catalog", w.request("b").System, "Stored too.")
 	}},
@@ -169,14 +169,14 @@ var catalogRules = []rule{
 		doc := canvas("s -> ok; ok:approve -> old", start(), approval("ok"), agent("old"))
 		w.apply("w.json", doc)
 		r := w.beginStored("w", "go", service.Which{})
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		w.apply("w.json", strings.ReplaceAll(doc, "old", "new"))
-		w.beginStored("w", "go", service.Which{}).is(engine.StatusPaused)
+		w.beginStored("w", "go", service.Which{}).is(event.StatusPaused)
 		if err := w.DeleteWorkflow(t.Context(), "w"); err != nil {
 			t.Fatal(err)
 		}
 		r.answers("approve", "ok")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "ran", r.ran(), "s ok old")
 		same(t, "version", r.version(), 1)
 	}},
@@ -204,7 +204,7 @@ var catalogRules = []rule{
 			version int
 		}{{service.Which{}, "published", 1}, {service.Which{Draft: true}, "draft", 2}} {
 			r := w.beginStored("w", "go", c.which)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "ran", r.ran(), c.ran)
 			same(t, "version", r.version(), c.version)
 		}
@@ -212,7 +212,7 @@ var catalogRules = []rule{
 			t.Fatal(err)
 		}
 		r := w.beginStored("w", "go", service.Which{})
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "ran", r.ran(), "draft")
 		same(t, "version", r.version(), 2)
 	}},

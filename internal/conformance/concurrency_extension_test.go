@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format"
@@ -65,7 +65,7 @@ func (w *world) is(id string, want journal.Status) {
 func (w *world) tells(id, text string) {
 	w.t.Helper()
 	if err := w.Answer(w.t.Context(), id,
-		service.AnswerRequest{Value: expr.Quote(text), By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+		service.AnswerRequest{Value: expr.Quote(text), By: event.LocalBy(event.ChannelProgram)}); err != nil {
 		w.t.Fatal(err)
 	}
 }

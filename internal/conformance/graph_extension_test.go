@@ -12,6 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
 var graphExtension = []rule{
@@ -168,15 +170,15 @@ var graphExtension = []rule{
 				Where(func(_ graph.View[sheet], n int) bool { return n > 3 })))
 			program := program.New(g.Running().Program())
 			w := enginetest.New(t, g.Workflow(), program)
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0}`)})
-			same(t, "of another type", errors.Is(w.Try(engine.Answer{Signal: "go", Value: engine.Value(`"four"`)}),
-				engine.ErrSignal), true)
-			same(t, "of another name", errors.Is(w.Try(engine.Answer{Signal: "stop", Value: engine.Value("4")}),
-				engine.ErrSignalName), true)
-			w.Feed(engine.Answer{Signal: "go", Value: engine.Value("3")})
-			w.Feed(engine.Answer{Signal: "go", Value: engine.Value("4")})
+			w.StartWith(event.RunCreated{Input: event.Value(`{"n":0}`)})
+			same(t, "of another type", errors.Is(w.Try(engine.Answer{Signal: "go", Value: event.Value(`"four"`)}),
+				waits.ErrSignal), true)
+			same(t, "of another name", errors.Is(w.Try(engine.Answer{Signal: "stop", Value: event.Value("4")}),
+				waits.ErrSignalName), true)
+			w.Feed(engine.Answer{Signal: "go", Value: event.Value("3")})
+			w.Feed(engine.Answer{Signal: "go", Value: event.Value("4")})
 			same(t, "end", []any{w.Run.Status(), string(w.Run.State()["n"]), len(w.Run.Signals())},
-				[]any{engine.StatusCompleted, "4", 1})
+				[]any{event.StatusCompleted, "4", 1})
 		}},
 	{name: "X-144 the default of a wait for a signal counts at its deadline", test: func(t *testing.T) {
 		takes := graph.Await("n", "go", func(s *sheet, n int) error {

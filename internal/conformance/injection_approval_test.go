@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -47,7 +47,7 @@ func injectHeld(t *testing.T, poison string) {
 			return say(poison)
 		}
 		r := w.runs(doc, "go")
-		o := r.is(engine.StatusPaused)
+		o := r.is(event.StatusPaused)
 		// both open at the same time
 		slices.SortFunc(o.Waiting, func(a, b project.Waiting) int { return strings.Compare(a.Kind, b.Kind) })
 		if len(o.Waiting) != 2 || o.Waiting[0].Kind != workflow.WaitApproval ||
@@ -68,18 +68,18 @@ func injectHeld(t *testing.T, poison string) {
 		same(t, "the agent's question", question.Prompt, `Agent "Payer" asks: `+poison)
 
 		// A person's answer to the agent goes only to the agent and decides nothing else.
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 			Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
 			t.Fatal(err)
 		}
-		if o = r.is(engine.StatusPaused); len(o.Waiting) != 1 || o.Waiting[0].ID != call.ID || len(settle.Calls()) > 0 {
+		if o = r.is(event.StatusPaused); len(o.Waiting) != 1 || o.Waiting[0].ID != call.ID || len(settle.Calls()) > 0 {
 			t.Fatalf("waiting %s with %d calls, want the one wait and no call", asJSON(o.Waiting), len(settle.Calls()))
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 			Wait: call.ID, Value: expr.Quote(answer), Note: "note 77"}); err != nil {
 			t.Fatal(err)
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		checkForbidden(t, r, called)
 		read := transcript(w.of("Payer")[2])
 		if !slices.Contains(read, want) || !slices.Contains(read, "tool: "+poison) {

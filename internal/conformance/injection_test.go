@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -119,7 +119,7 @@ func checkForbidden(t *testing.T, r *run, called func() []string) {
 		t.Errorf("tools were called that no agent lists: %v", got)
 	}
 	asked := 0
-	for _, d := range events[*engine.ToolFailed](r) {
+	for _, d := range events[*event.ToolFailed](r) {
 		if d.Error.Code == string(tool.KindUnknownTool) {
 			asked++
 		}
@@ -139,7 +139,7 @@ func injectSteps(t *testing.T, poison string) {
 			{"type": "agent", "id": "secret", "name": "Keeper"},
 			{"type": "agent", "id": "research", "name": "Researcher"},
 			{"type": "agent", "id": "write", "name": "Writer"}]}`, "go")
-	r.is(engine.StatusCompleted)
+	r.is(event.StatusCompleted)
 	checkForbidden(t, r, called)
 	q := w.of("Writer")[0]
 	same(t, "system prompt of the writer", q.System, "Write about "+poison+".")
@@ -157,13 +157,13 @@ func injectCanvas(t *testing.T, poison string) {
 	for _, answer := range []string{"approve", "reject"} {
 		w, called := poisonedWorld(t, poison, "web_search")
 		r := w.runs(doc, "go")
-		o := r.is(engine.StatusPaused)
+		o := r.is(event.StatusPaused)
 		if len(o.Waiting) != 1 || o.Waiting[0].Node != "gate" || len(w.of("yes"))+len(w.of("no")) > 0 {
 			t.Fatalf("waiting %s, asked %v", asJSON(o.Waiting), w.asked())
 		}
 		checkForbidden(t, r, called)
 		r.answers(answer)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		checkForbidden(t, r, called)
 		switch yes := w.prompts("yes"); {
 		case answer == "approve":
@@ -182,7 +182,7 @@ func injectRounds(t *testing.T, poison string) {
 		service.LoadOptions{Agents: []workflow.Agent{{ID: "a", System: "You are a.", Tools: []string{"lookup"}},
 			{ID: "b", System: "You are b."}}})
 	r := w.beginWorkflow(wf, "go")
-	r.is(engine.StatusCompleted)
+	r.is(event.StatusCompleted)
 	checkForbidden(t, r, called)
 	if q := w.of("b")[0]; !strings.Contains(q.LastText(), poison) || q.System != "You are b." {
 		t.Errorf("system %q, prompt:\n%s", q.System, q.LastText())
@@ -195,7 +195,7 @@ func injectRoutes(t *testing.T, poison string) {
 	w, called := poisonedWorld(t, poison, "lookup")
 	r := w.runs(routes("a+lookup x b", "a:tool_executor->x; x:lookup->a; a->b"), "go")
 	r.waitSettled()
-	for _, d := range events[*engine.StepStarted](r) {
+	for _, d := range events[*event.StepStarted](r) {
 		if d.Kind != "agent" && d.Kind != "exec" {
 			t.Errorf("a step of kind %s", d.Kind)
 		}

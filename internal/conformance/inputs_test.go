@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -44,7 +44,7 @@ func runInputs(t *testing.T, doc, input, named string) string {
 	}
 	r := &run{w: w, id: id}
 	r.waitSettled()
-	return string(r.is(engine.StatusCompleted).Output)
+	return string(r.is(event.StatusCompleted).Output)
 }
 
 const forecastUlm = `{"all":{"city":"Ulm","days":3,"unit":"metric"},"city":"Ulm","dated":false,"next":4}`
@@ -119,9 +119,9 @@ var inputRules = []rule{
 			said, `{"in":"go","last":"a said","text":"a said"}`)
 		yields(t, "output: \"{{ $steps.x.output }}!\"\noutput_schema: {type: string}\n"+said, `"a said!"`)
 		fails(t, "output: {n: \"{{ $steps.x.output }}\"}\noutput_schema: {properties: {n: {type: integer}}}\n"+said,
-			engine.CodeInvalidOutput, "/n: must be a whole number")
-		fails(t, "output_schema: {type: object}\n"+said, engine.CodeInvalidOutput, "must be an object")
-		fails(t, "output: {n: \"{{ $steps.x.output.gone }}\"}\n"+said, engine.CodeExpression, "has no value")
+			event.CodeInvalidOutput, "/n: must be a whole number")
+		fails(t, "output_schema: {type: object}\n"+said, event.CodeInvalidOutput, "must be an object")
+		fails(t, "output: {n: \"{{ $steps.x.output.gone }}\"}\n"+said, event.CodeExpression, "has no value")
 		yields(t, "output: 1\n"+steps("a", "- {type: end, output: 2}\n"), "2")
 		same(t, "a schema that is none", len(refused(t, "output_schema: {type: 5}\n"+said)), 1)
 		same(t, "a step that is none", len(refused(t, "output: \"{{ $steps.y.output }}\"\n"+said)), 1)

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/equaltest"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
@@ -27,7 +27,7 @@ import (
 type playedRun struct {
 	cfg      service.Config
 	request  service.StartRequest
-	journals map[string][]engine.Event // of the run and its child runs
+	journals map[string][]event.Event // of the run and its child runs
 }
 
 // recorder collects the runs of one test.
@@ -50,7 +50,7 @@ func (w *world) record() {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	for _, q := range w.begun {
-		p := &playedRun{cfg: w.cfg, request: q, journals: map[string][]engine.Event{}}
+		p := &playedRun{cfg: w.cfg, request: q, journals: map[string][]event.Event{}}
 		for run, events := range all {
 			if run == q.RunID || strings.HasPrefix(run, q.RunID+".") {
 				p.journals[run] = events
@@ -88,34 +88,34 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 	for _, all := range p.journals {
 		open, atOnce, tools, failed := 0, false, false, false
 		for _, e := range all {
-			_, isTool := e.Data.(*engine.ToolCalled)
-			_, isFailed := e.Data.(*engine.StepFailed)
+			_, isTool := e.Data.(*event.ToolCalled)
+			_, isFailed := e.Data.(*event.StepFailed)
 			tools, failed, atOnce = tools || isTool, failed || isFailed, atOnce || open > 1
 			switch d := e.Data.(type) {
-			case *engine.RunCancelling, *engine.RunCancelled:
+			case *event.RunCancelling, *event.RunCancelled:
 				return "it is cancelled at a moment of the test's"
-			case *engine.RunResumed:
+			case *event.RunResumed:
 				if d.Reason != "answer" {
 					return "it goes on after " + d.Reason
 				}
-			case *engine.RunCreated:
+			case *event.RunCreated:
 				if d.ForkedFrom != "" {
 					return "it is a fork"
 				}
-			case *engine.ModelFailed:
+			case *event.ModelFailed:
 				if strings.HasPrefix(d.Error.Message, "time limit ") {
 					return "a call of it takes longer than it may"
 				}
 				if d.Late {
 					return "a call of it is cancelled, before or after it began"
 				}
-			case *engine.StepCancelled:
+			case *event.StepCancelled:
 				return "a call of it is cancelled, before or after it began"
-			case *engine.ModelCalled, *engine.ToolCalled:
+			case *event.ModelCalled, *event.ToolCalled:
 				open++
 			}
 			switch e.Data.(type) {
-			case *engine.ModelReplied, *engine.ModelFailed, *engine.ToolReturned, *engine.ToolFailed:
+			case *event.ModelReplied, *event.ModelFailed, *event.ToolReturned, *event.ToolFailed:
 				open--
 			}
 		}
@@ -123,7 +123,7 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 			return "its tools are not held back, and a failure of one ends what else is at work"
 		}
 		switch all[len(all)-1].Data.(type) {
-		case *engine.RunCompleted, *engine.RunFailed, *engine.RunPaused:
+		case *event.RunCompleted, *event.RunFailed, *event.RunPaused:
 		default:
 			return "its test leaves it while it runs"
 		}
@@ -156,15 +156,15 @@ type replay struct {
 
 // nameOf returns a name for a call that does not contain order-dependent numbers: run, node,
 // iteration, agent loop, and the number of earlier calls in that loop.
-func nameOf(run string, events []engine.Event, call string) string {
+func nameOf(run string, events []event.Event, call string) string {
 	step, iterations := 0, map[int]string{}
 	frame := call[:max(strings.LastIndex(call, "."), 0)]
 	var calls []string
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			iterations[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			if d.Call == call {
 				step = e.Step
 			}
@@ -195,9 +195,9 @@ func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 		var reply model.Reply
 		var failure *model.Error
 		switch d := e.Data.(type) {
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			call, reply = d.Call, model.Reply{Message: d.Message, Usage: d.Usage, Model: q.Model}
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			call, failure = d.Call, &model.Error{Kind: model.ErrorKind(d.Error.Code), Message: d.Error.Message,
 				RetryAfter: time.Duration(d.Error.RetryAfterMS) * time.Millisecond, Usage: d.Usage}
 		default:
@@ -221,9 +221,9 @@ func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 }
 
 // signalOf returns the name of the signal that ends a wait, or "" if a person answers it.
-func signalOf(events []engine.Event, wait string) string {
+func signalOf(events []event.Event, wait string) string {
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait && d.Below == nil {
+		if d, ok := e.Data.(*event.WaitOpened); ok && d.Wait == wait && d.Below == nil {
 			return d.Signal
 		}
 	}
@@ -231,10 +231,10 @@ func signalOf(events []engine.Event, wait string) string {
 }
 
 // results returns the number of external inputs of a run: results of calls, answers and signals.
-func results(events []engine.Event) (n int) {
+func results(events []event.Event) (n int) {
 	for _, e := range events {
 		switch e.Data.(type) {
-		case *engine.ModelReplied, *engine.ModelFailed, *engine.WaitAnswered, *engine.SignalReceived:
+		case *event.ModelReplied, *event.ModelFailed, *event.WaitAnswered, *event.SignalReceived:
 			n++
 		}
 	}
@@ -256,7 +256,7 @@ func (r *replay) await(ctx context.Context, run string, n int) error {
 	}
 }
 
-func (r *replay) live(t *testing.T, run string) []engine.Event {
+func (r *replay) live(t *testing.T, run string) []event.Event {
 	t.Helper()
 	events, err := r.service.Events(t.Context(), run, 0)
 	if err != nil {
@@ -266,10 +266,10 @@ func (r *replay) live(t *testing.T, run string) []engine.Event {
 }
 
 // openAt returns the waits that are open at the end of a journal.
-func openAt(events []engine.Event) []sim.OpenWait { return sim.OpenWaits(events) }
+func openAt(events []event.Event) []sim.OpenWait { return sim.OpenWaits(events) }
 
 // replay replays the run on a driver and returns its journals.
-func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]engine.Event {
+func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]event.Event {
 	t.Helper()
 	r := &replay{from: p, given: map[string]int{}}
 	cfg := p.cfg
@@ -283,7 +283,7 @@ func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]engine
 	if _, err := r.service.Start(ctx, p.request); err != nil {
 		t.Fatal(err)
 	}
-	status := func() engine.Status {
+	status := func() event.Status {
 		t.Helper()
 		st, err := r.service.Wait(ctx, run)
 		if err != nil {
@@ -293,7 +293,7 @@ func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]engine
 		return st.Status
 	}
 	for i, e := range p.journals[run] {
-		if s, ok := e.Data.(*engine.SignalReceived); ok {
+		if s, ok := e.Data.(*event.SignalReceived); ok {
 			if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {
 				t.Fatalf("before the signal %s: %v", s.Signal, err)
 			}
@@ -302,8 +302,8 @@ func (p *playedRun) replay(t *testing.T, d equaltest.Driver) map[string][]engine
 				t.Fatalf("signal %s: %v", s.Signal, err)
 			}
 		}
-		a, ok := e.Data.(*engine.WaitAnswered)
-		if !ok || a.By.Channel == engine.ChannelApproveAll || a.Kept != 0 {
+		a, ok := e.Data.(*event.WaitAnswered)
+		if !ok || a.By.Channel == event.ChannelApproveAll || a.Kept != 0 {
 			continue
 		}
 		if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {

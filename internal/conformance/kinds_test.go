@@ -3,7 +3,7 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestStepKinds checks D13: the entries of a run use the terms of its document, and an approval
@@ -35,7 +35,7 @@ func TestStepKinds(t *testing.T) {
 		`{"source":"s","target":"if"},{"source":"if","target":"ok","sourceHandle":"condition-0"}]}`, "go")
 	same(t, "canvas", kinds(r), map[string]string{"s": "start", "if": "if", "ok": "approval"})
 	r.answers(map[string]string{"decision": "reject", "note": "too long"})
-	r.is(engine.StatusCompleted)
+	r.is(event.StatusCompleted)
 	same(t, "canvas, answered", kinds(r),
 		map[string]string{"s": "start", "if": "if", "ok": "approval reject: too long"})
 

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/workflow"
@@ -102,12 +103,12 @@ func showRecord(t *testing.T, r runRecord) []byte {
 	if err := json.Unmarshal(r.Definition, &def); err != nil {
 		t.Fatal(err)
 	}
-	var events []engine.Event
+	var events []event.Event
 	for _, raw := range r.Journal {
 		var e struct {
 			Seq  uint64
 			Time time.Time
-			Type engine.Type
+			Type event.Type
 			Node string
 			Step int
 			Data json.RawMessage
@@ -122,7 +123,7 @@ func showRecord(t *testing.T, r runRecord) []byte {
 		if err := json.Unmarshal(e.Data, data); err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, engine.Event{Seq: e.Seq, At: e.Time, Node: e.Node, Step: e.Step, Data: data})
+		events = append(events, event.Event{Seq: e.Seq, At: e.Time, Node: e.Node, Step: e.Step, Data: data})
 	}
 	f := project.NewFolder(r.Run, &def)
 	r.Events, r.Shown = nil, nil
@@ -236,7 +237,7 @@ func (p *playedRun) keep(t *testing.T, name string, seen map[string]bool) {
 		if err != nil || json.Unmarshal(raw, &data) != nil {
 			t.Fatal(err)
 		}
-		if d, ok := e.Data.(*engine.StepStarted); ok {
+		if d, ok := e.Data.(*event.StepStarted); ok {
 			kinds[e.Node] = string(d.Kind)
 		}
 		for member := range data {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -68,7 +68,7 @@ var requirements = []rule{
 					}
 					r.answers(answer, at)
 				}
-				r.is(engine.StatusCompleted)
+				r.is(event.StatusCompleted)
 				slices.Sort(want)
 				var got []string
 				for _, who := range w.askedSorted() {
@@ -77,7 +77,7 @@ var requirements = []rule{
 					}
 				}
 				same(t, fmt.Sprint("asked behind the answers in the order ", order), got, want)
-				same(t, "answers", len(events[*engine.WaitAnswered](r)), 4)
+				same(t, "answers", len(events[*event.WaitAnswered](r)), 4)
 			}
 		}},
 	{name: "P2 a branch that is not taken leaves no node behind and no join hanging", test: func(t *testing.T) {
@@ -92,7 +92,7 @@ var requirements = []rule{
   - {id: check, type: condition, condition: "{{ $steps.x.output }}", true: [{id: two, type: agent, name: c}]}
 - {id: end, type: agent, name: d}
 `), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "nodes", nodeStates(r), []string{"x succeeded 1", "p succeeded 1", "one succeeded 1",
 			"check succeeded 1", "two skipped 0", "end succeeded 1"})
 		same(t, "prompt behind the join", w.prompt("d"), prior("go", "x (agent: a)", "no", "p/one (agent: b)",
@@ -101,7 +101,7 @@ var requirements = []rule{
 		w = newWorld(t)
 		r = w.runs(canvas("s -> q; q:condition-0 -> a -> b; q:false -> c -> d; b -> d",
 			append(agents("a b c d"), start(), gate("q", "equal x"))...), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		got := nodeStates(r)
 		slices.Sort(got)
 		same(t, "nodes of a canvas", got, []string{"a skipped 0", "b skipped 0", "c succeeded 1", "d succeeded 1",
@@ -111,7 +111,7 @@ var requirements = []rule{
 		w.plays("c", down().slow())
 		r = w.runs(canvas("s -> a -> b; s -> c -> d; s -> ok:approve -> e",
 			append(agents("a b c d e"), start(), approval("ok"))...), "go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		got = nodeStates(r)
 		slices.Sort(got)
 		same(t, "nodes of a run that failed", got, []string{"a succeeded 1", "b skipped 0", "c failed 1", "d skipped 0",
@@ -125,7 +125,7 @@ var requirements = []rule{
 			"m; s -> b -> b2",
 			start(), agent("p", mayAsk), agent("k", mayAsk), agent("m"), gate("q"), approval("ok"), agent("z"),
 			approval("ok2"), agent("e"), agent("b"), agent("b2")), "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		for range 2 {
 			asked := w.asked()
 			w = w.restart()
@@ -138,7 +138,7 @@ var requirements = []rule{
 			r.answers("approve")
 			r.waitSettled()
 		}
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		counts := map[string]int{}
 		for _, who := range w.asked() {
 			counts[who]++
@@ -157,7 +157,7 @@ var requirements = []rule{
 			r := w.runs(
 				steps("a b c", "- {type: parallel, id: p, steps: [{id: x, type: agent, name: a}, {id: y, type: "+
 					"agent, name: b}]}\n- {type: agent, name: c}\n"), "go")
-			o := r.is(engine.StatusFailed)
+			o := r.is(event.StatusFailed)
 			same(t, "context", r.stepContext(), `{"p":{"steps":{"x":{"output":"a said","agent":"a"}},"order":["x"]}}`)
 			same(t, "output of the sibling", text(o.Outputs["x"]), "a said")
 
@@ -174,7 +174,7 @@ var requirements = []rule{
 					begin := time.Now()
 					o := w.runs(doc, "go").show()
 					succeeds := len(failures) < 3 && (len(failures) == 0 || failures[0].fail.Kind == model.KindServer)
-					same(t, where+" status", o.Status == engine.StatusCompleted, succeeds)
+					same(t, where+" status", o.Status == event.StatusCompleted, succeeds)
 					want := min(len(failures)+1, 3)
 					if !succeeds && len(failures) == 1 {
 						want = 1
@@ -221,8 +221,8 @@ var requirements = []rule{
 		var wg sync.WaitGroup
 		for i := range errs {
 			wg.Go(func() {
-				errs[i] = w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-					Wait: wait, Value: engine.Value(`"approve"`)})
+				errs[i] = w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+					Wait: wait, Value: event.Value(`"approve"`)})
 			})
 		}
 		wg.Wait()
@@ -231,11 +231,11 @@ var requirements = []rule{
 				t.Fatalf("one of the same decisions: %v", err)
 			}
 		}
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"w", "yes"})
-		same(t, "answers", len(events[*engine.WaitAnswered](r)), 1)
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Wait: wait, Value: engine.Value(`"reject"`)}); service.CodeOf(err) != service.CodeConflict {
+		same(t, "answers", len(events[*event.WaitAnswered](r)), 1)
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Wait: wait, Value: event.Value(`"reject"`)}); service.CodeOf(err) != service.CodeConflict {
 			t.Errorf("the opposite decision: %v, want a conflict", err)
 		}
 		w = newWorld(t)
@@ -244,8 +244,8 @@ var requirements = []rule{
 		if err := w.Cancel(t.Context(), r.id, "enough"); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Wait: wait, Value: event.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
 			t.Errorf("a decision on a cancelled run: %v, want it gone", err)
 		}
 		same(t, "asked", w.asked(), []string{"w"})
@@ -269,7 +269,7 @@ var requirements = []rule{
 			}
 			w := newWorld(t)
 			w.says("a", `{"flag":false,"n":200,"s":"200"}`)
-			o := w.runs(doc("", condition), "go").is(engine.StatusFailed)
+			o := w.runs(doc("", condition), "go").is(event.StatusFailed)
 			same(t, "code of "+condition, o.Error.Code, "condition")
 			same(t, "asked by "+condition, w.asked(), []string{"a"})
 		}
@@ -297,8 +297,8 @@ var requirements = []rule{
 		} {
 			w := newWorld(t)
 			w.plays("a", slices.Repeat([]line{use("x", `{"q":1}`)}, 12)...)
-			o := w.runs(doc, "go").is(engine.StatusFailed)
-			same(t, name+": code", o.Error.Code, engine.CodeNoProgress)
+			o := w.runs(doc, "go").is(event.StatusFailed)
+			same(t, name+": code", o.Error.Code, event.CodeNoProgress)
 			same(t, name+": model calls", len(w.of("a")), 5)
 			same(t, name+": output", string(o.Output), "") // P30
 		}
@@ -306,16 +306,16 @@ var requirements = []rule{
 		w := newWorld(t)
 		w.plays("a", slices.Repeat([]line{use("handoff", `{"agent":"b"}`)}, 12)...)
 		w.plays("b", slices.Repeat([]line{use("handoff", `{"agent":"a"}`)}, 12)...)
-		o := w.runs(handing, "go").is(engine.StatusFailed)
-		same(t, "handing to and fro", o.Error.Code, engine.CodeNoProgress)
+		o := w.runs(handing, "go").is(event.StatusFailed)
+		same(t, "handing to and fro", o.Error.Code, event.CodeNoProgress)
 		same(t, "model calls", len(w.of("a"))+len(w.of("b")), 11)
 		asking := "agents:\n  a: {instruction: a, sub_agents: [b], max_consecutive_tool_calls: 3}\n  b: " +
 			"{instruction: b}\n"
 		w = newWorld(t)
 		w.plays("a", slices.Repeat([]line{use("transfer_task_b", `{"input":"again"}`)}, 12)...)
 		w.says("b", "no", "no", "no", "no")
-		o = w.runs(asking, "go").is(engine.StatusFailed)
-		same(t, "asking again and again", o.Error.Code, engine.CodeNoProgress)
+		o = w.runs(asking, "go").is(event.StatusFailed)
+		same(t, "asking again and again", o.Error.Code, event.CodeNoProgress)
 		same(t, "asked", len(w.of("b")), 2)
 		w = newWorld(t)
 		var others []line
@@ -323,8 +323,8 @@ var requirements = []rule{
 			others = append(others, use("x", fmt.Sprintf(`{"q":%d}`, n)))
 		}
 		w.plays("a", others...)
-		o = w.runs("agents: {a: {instruction: a}}\n", "go").is(engine.StatusFailed)
-		same(t, "always another call", o.Error.Code, engine.CodeMaxTurns)
+		o = w.runs("agents: {a: {instruction: a}}\n", "go").is(event.StatusFailed)
+		same(t, "always another call", o.Error.Code, event.CodeMaxTurns)
 		same(t, "model calls by default", len(w.of("a")), 50)
 	}},
 	{name: "P30 the text of a failure is the input of no step", test: func(t *testing.T) {
@@ -332,7 +332,7 @@ var requirements = []rule{
 		w.plays("a", fail(model.KindServer, "out of order"))
 		r := w.runs(canvas("s -> a -> b; a -> q; q:false -> b; a -> ok",
 			append(agents("a b"), start(), gate("q", "contains order"), approval("ok"))...), "go")
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "asked", w.asked(), []string{"a"})
 		same(t, "outputs", asJSON(o.Outputs), `{"s":"go"}`)
 		same(t, "state", asJSON(o.State), `{"s":"go"}`)
@@ -342,7 +342,7 @@ var requirements = []rule{
 		w.plays("b", fail(model.KindServer, "out of order"))
 		r = w.runs(steps("a b c", "- {type: agent, name: a}\n- {type: agent, name: b}\n- {type: agent, name: c}\n"),
 			"go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		same(t, "asked", w.asked(), []string{"a", "b"})
 		same(t, "context", r.stepContext(), `{"a":{"output":"a said","agent":"a"}}`)
 		// A successful retry hides the failure from later steps.

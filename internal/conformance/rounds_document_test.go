@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -132,7 +132,7 @@ var roundsDocument = []rule{
 		checkWarning(t, doc, `Edge target "ghost" not found: the edge is never followed`)
 		w := newWorld(t)
 		r := w.runs(doc, "hi")
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "b said")
+		same(t, "output", text(r.is(event.StatusCompleted).Output), "b said")
 		same(t, "log", r.logOf("b warn"), []string{`b warn Edge target "ghost" not found`})
 		same(t, "alone", newWorld(t).runRoutes(rounds("a b", "a -> ghost"), "hi"), "a = a said")
 		same(t, "it is as if it were not there", newWorld(t).runRoutes(rounds("a b", "a -> ghost; a -> b"), "hi"),
@@ -158,7 +158,7 @@ var roundsDocument = []rule{
 	{name: "S1-7 no nodes: completed, without output and trail", test: func(t *testing.T) {
 		w := newWorld(t)
 		r := w.runs(`{"nodes": [], "edges": []}`, "hi")
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "output", o.Output, nil)
 		same(t, "steps", len(o.Steps), 0)
 		same(t, "trail", len(r.trail()), 0)
@@ -186,7 +186,7 @@ var roundsDocument = []rule{
 			} {
 				w := newWorld(t)
 				r := w.beginWorkflow(wf, "hi", onBranch(c.branch))
-				r.is(engine.StatusCompleted)
+				r.is(event.StatusCompleted)
 				same(t, "steps of "+c.branch, r.ran(), c.steps)
 				same(t, "first prompt of "+c.branch, w.requests[0].LastText(), c.first)
 				same(t, "limits of "+c.branch, r.recorded().Workflow.Limits.MaxRounds,
@@ -255,7 +255,7 @@ var roundsDocument = []rule{
 			for _, b := range wf.Branches {
 				modes = append(modes, b.Mode())
 				w := newWorld(t)
-				w.beginWorkflow(wf, "", onBranch(b.ID)).is(engine.StatusCompleted)
+				w.beginWorkflow(wf, "", onBranch(b.ID)).is(event.StatusCompleted)
 			}
 			same(t, "modes", modes, []string{"one_time", "interval", "continuous"})
 		}},

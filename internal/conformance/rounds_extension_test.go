@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -38,7 +38,7 @@ var roundsExtensions = []rule{
 					`$steps.q.output }}"}}}`, `{"from":"q","to":"n"}`), "go")
 		same(t, "question", r.show().Waiting[0].Prompt, "Who for go?")
 		r.answers("x")
-		same(t, "answer", string(r.is(engine.StatusCompleted).Output), `{"who":"x"}`)
+		same(t, "answer", string(r.is(event.StatusCompleted).Output), `{"who":"x"}`)
 		for node, want := range map[string]string{
 			`{"id":"x","type":"tool","config":{}}`: `node "x": a tool node requires tool`,
 			`{"id":"x","type":"set","config":{"values":{"v":"{{ $steps.y.output }}"}}}`: `node "x": ` +
@@ -67,9 +67,9 @@ var roundsExtensions = []rule{
 					`"sourceHandle":"reject"}`), "go")
 		same(t, "question", r.show().Waiting[0].Prompt, "Send a said?")
 		r.answers(map[string]string{"decision": "reject"})
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		r.answers(map[string]string{"decision": "approve"})
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "calls", w.asked(), []string{"a", "a", "b"})
 		same(t, "another handle",
 			len(refused(t, ofTurns("", failing+nodeA, `{"from":"t","to":"a","sourceHandle":"approve"}`))), 1)
@@ -96,12 +96,12 @@ var roundsExtensions = []rule{
 		}
 		r := &run{w: w, id: id}
 		r.waitSettled()
-		same(t, "of the branch", string(r.is(engine.StatusCompleted).Output), `{"denied":true,"n":4}`)
+		same(t, "of the branch", string(r.is(event.StatusCompleted).Output), `{"denied":true,"n":4}`)
 		same(t, "denied", len(act.Calls()), 0)
 	}},
 	{name: "X-133 a rejection that nothing follows fails the step", test: func(t *testing.T) {
-		for config, want := range map[string]engine.Status{`{}`: engine.StatusFailed,
-			`{"on_reject":"fail"}`: engine.StatusFailed, `{"on_reject":"end"}`: engine.StatusCompleted} {
+		for config, want := range map[string]event.Status{`{}`: event.StatusFailed,
+			`{"on_reject":"fail"}`: event.StatusFailed, `{"on_reject":"end"}`: event.StatusCompleted} {
 			w, _ := withTools(t)
 			r := w.runs(ofTurns("", nodeA+`,{"id":"ok","type":"approval","config":`+config+`},`+nodeB,
 				`{"from":"a","to":"ok"},{"from":"ok","to":"b","sourceHandle":"approve"}`), "go")

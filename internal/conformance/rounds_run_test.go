@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -128,7 +128,7 @@ var roundsRun = []rule{
 		same(t, "problems", len(problems), 0)
 		w := newWorld(t)
 		r := w.beginWorkflow(wf, "hi")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), slices.Repeat([]string{"one", "two"}, 10))
 		var got []int
 		for _, e := range r.trail() {
@@ -183,17 +183,17 @@ var roundsRun = []rule{
 		r := w.beginWorkflow(wf, "hi", onBranch("once"))
 		synctest.Wait()
 		o := r.show()
-		same(t, "status", o.Status, engine.StatusRunning)
+		same(t, "status", o.Status, event.StatusRunning)
 		same(t, "target", []string{o.TargetType, o.TargetID, o.TargetBranchID}, []string{"workflow", "mixed-1", "once"})
 		same(t, "branch", *o.Workflow.Branch, "once")
 		same(t, "workflow", []string{*o.Workflow.ID, *o.Workflow.Name}, []string{"mixed-1", "mixed"})
 		if err := w.Cancel(t.Context(), r.id, ""); err != nil {
 			t.Fatal(err)
 		}
-		o = r.is(engine.StatusCancelled)
+		o = r.is(event.StatusCancelled)
 		same(t, "error", o.Error.Message, "Run cancelled by user")
 		w = newWorld(t)
-		o = w.beginWorkflow(wf, "hi").is(engine.StatusCompleted)
+		o = w.beginWorkflow(wf, "hi").is(event.StatusCompleted)
 		if o.Workflow.Branch != nil || o.TargetBranchID != "" {
 			t.Errorf("a run of the main graph has the branch %v, %q", o.Workflow.Branch, o.TargetBranchID)
 		}
@@ -203,7 +203,7 @@ var roundsRun = []rule{
 			w := newWorld(t)
 			w.says("a", "one", "three").plays("b", say("two"), fail(model.KindServer, "b is broken"))
 			r := w.runs(rounds("a b", "a -> b; b -> a", `"maxRounds": 5`), "hi")
-			o := r.is(engine.StatusFailed)
+			o := r.is(event.StatusFailed)
 			same(t, "error", o.Error.Message, "b is broken")
 			var got []string
 			for _, e := range r.trail() {
@@ -235,11 +235,11 @@ var roundsRun = []rule{
 		synctest.Wait()
 		same(t, "asked at once", w.asked(), []string{"a", "a", "a"})
 		close(hold)
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "output", string(o.Output), `{"x":"done","y":"done","z":"done"}`)
 		var used project.Usage
 		for _, id := range []string{"x", "y", "z"} {
-			child := (&run{w, "p." + id}).is(engine.StatusCompleted)
+			child := (&run{w, "p." + id}).is(event.StatusCompleted)
 			same(t, "parent", *child.ParentRun, "p")
 			same(t, "target", []string{child.TargetType, child.TargetID, child.TargetBranchID},
 				[]string{"workflow", "three", id})
@@ -253,7 +253,7 @@ var roundsRun = []rule{
 	}},
 	{name: "S1-26 the run above takes no call away from its branches", test: func(t *testing.T) {
 		w := newWorld(t, func(c *service.Config) { c.MaxCalls = 1 })
-		same(t, "output", string(w.beginAllBranches().is(engine.StatusCompleted).Output),
+		same(t, "output", string(w.beginAllBranches().is(event.StatusCompleted).Output),
 			`{"x":"a said","y":"a said","z":"a said"}`)
 	}},
 	{name: "S1-26 cancelling the run above cancels the branches, and one that fails fails it at the end",
@@ -268,13 +268,13 @@ var roundsRun = []rule{
 			if err := w.Cancel(t.Context(), "p", ""); err != nil {
 				t.Fatal(err)
 			}
-			r.is(engine.StatusCancelled)
+			r.is(event.StatusCancelled)
 			for _, id := range []string{"x", "y", "z"} {
-				same(t, "error", (&run{w, "p." + id}).is(engine.StatusCancelled).Error.Message, "Run cancelled by user")
+				same(t, "error", (&run{w, "p." + id}).is(event.StatusCancelled).Error.Message, "Run cancelled by user")
 			}
 			w = newWorld(t)
 			w.plays("a", fail(model.KindServer, "broken")).says("a", "1", "2", "3", "4")
-			o := w.beginAllBranches().is(engine.StatusFailed)
+			o := w.beginAllBranches().is(event.StatusFailed)
 			if !strings.HasSuffix(o.Error.Message, ": broken (server), in run p.x") &&
 				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.y") &&
 				!strings.HasSuffix(o.Error.Message, ": broken (server), in run p.z") {

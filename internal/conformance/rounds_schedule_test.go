@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -290,7 +290,7 @@ var roundsSchedule = []rule{
 			`"connections": [{"source": "s", "target": "ok"}]}`)
 		paused.ID = "news"
 		r := w.beginWorkflow(paused, "")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		from := time.Now()
 		w.runSchedules(time.Hour)
 		same(t, "while it is paused", w.planned(from), "")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 )
 
@@ -155,7 +155,7 @@ var routesChoice = []rule{
 			map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."}.check(t)
 		w := newWorld(t)
 		w.plays("a", use("end", `{}`))
-		o := w.runs(routes("a x", "a:B -> a"), "hi").is(engine.StatusFailed)
+		o := w.runs(routes("a x", "a:B -> a"), "hi").is(event.StatusFailed)
 		if !strings.Contains(o.Error.Message, "end") || !strings.Contains(o.Error.Message, "tool_executor") {
 			t.Errorf("end is a tool like others where it is not offered; error %q", o.Error.Message)
 		}

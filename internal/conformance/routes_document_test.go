@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -143,7 +143,7 @@ var routesDocument = []rule{
 			w := newWorld(t)
 			w.plays("a", use("think", `{"thought":"hm"}`))
 			r := w.runs(doc, "hi", thinking)
-			o := r.is(engine.StatusFailed)
+			o := r.is(event.StatusFailed)
 			if o.Error.Node == nil || *o.Error.Node != "a" || !strings.Contains(o.Error.Message, `"a"`) ||
 				!strings.Contains(o.Error.Message, "tool_executor") {
 				t.Errorf("error %+v, want one that names the node a and tool_executor", o.Error)
@@ -165,12 +165,12 @@ var routesDocument = []rule{
 			w.plays("Router", route("RC2", "")).plays("RC2", use("external_research", `{"q":1}`)).plays("Router",
 				say(`{"next":"END"}`))
 			r := w.beginWorkflow(wf, "hi", thinking)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "external_research falls to tier 2", r.ran(), "node-uuid-1 node-uuid-2 node-uuid-5 node-uuid-1")
 			w = newWorld(t)
 			w.plays("Router", say(`{"next":"externalSearchCaller"}`))
 			r = w.beginWorkflow(wf, "hi", thinking)
-			same(t, "a value of a dangling edge is no value", r.is(engine.StatusFailed).Error.Message,
+			same(t, "a value of a dangling edge is no value", r.is(event.StatusFailed).Error.Message,
 				`no edge of "Router" for next "externalSearchCaller"`)
 		}},
 	{name: "S3-18 an entrypoint that exists, and one ALWAYS edge", test: func(t *testing.T) {
@@ -192,7 +192,7 @@ var routesDocument = []rule{
 			w := newWorld(t)
 			w.says("Router", "All done.")
 			r := w.beginWorkflow(wf, "hi")
-			same(t, "output", text(r.is(engine.StatusCompleted).Output), "All done.")
+			same(t, "output", text(r.is(event.StatusCompleted).Output), "All done.")
 			same(t, "ran", r.ran(), "node-uuid-1")
 		}},
 	{name: "S3-20 rows of another workflow and ids that repeat are errors", test: func(t *testing.T) {
@@ -224,7 +224,7 @@ var routesDocument = []rule{
 			wf, _ := load(t, routes("a b", "a -> b", `"agents": [{"id": "a", "systemPrompt": "Mine."}]`),
 				service.LoadOptions{AgentsFile: agents})
 			w := newWorld(t)
-			w.beginWorkflow(wf, "hi").is(engine.StatusCompleted)
+			w.beginWorkflow(wf, "hi").is(event.StatusCompleted)
 			same(t, "the document's agent wins", w.request("a").System, "Mine.")
 			same(t, "the other comes from beside it", w.request("b").System, "From beside.")
 		}},

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -23,7 +23,7 @@ func loops(n int) []line {
 // checkHandoff checks that a run waits for a person at node h and that these nodes ran.
 func checkHandoff(t *testing.T, r *run, ran string) {
 	t.Helper()
-	o := r.is(engine.StatusPaused)
+	o := r.is(event.StatusPaused)
 	same(t, "ran", r.ran(), ran)
 	if len(o.Waiting) != 1 || o.Waiting[0].Node != "h" || o.Waiting[0].Kind != "question" {
 		t.Fatalf("waiting %s, want a question at h", asJSON(o.Waiting))
@@ -43,7 +43,7 @@ var routesRun = []rule{
 		w = newWorld(t)
 		w.plays("a", loops(15)...)
 		r := w.runs(doc, "hi")
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "error", o.Error.Message, "step limit of 15 reached")
 		same(t, "steps", len(o.Steps), 15)
 		same(t, "model calls", len(w.asked()), 15)
@@ -53,7 +53,7 @@ var routesRun = []rule{
 			w.plays("a", use("think", fmt.Sprintf(`{"thought":"%d"}`, i)))
 		}
 		r = w.runs(doc, "hi", thinking)
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		same(t, "executors count", r.ran(), strings.TrimSuffix(strings.Repeat("a x ", 7)+"a", " "))
 
 		w = newWorld(t)
@@ -68,7 +68,7 @@ var routesRun = []rule{
 		w.plays("a", append(loops(20), say("done"))...)
 		more := 21
 		r = w.runs(doc, "hi", func(q *service.StartRequest) { q.Limits.MaxSteps = &more })
-		same(t, "a limit of the run", len(r.is(engine.StatusCompleted).Steps), 21)
+		same(t, "a limit of the run", len(r.is(event.StatusCompleted).Steps), 21)
 	}},
 	{name: "S3-14 after 90 seconds the call in flight is cancelled and the run fails", test: func(t *testing.T) {
 		for _, c := range []struct {
@@ -80,7 +80,7 @@ var routesRun = []rule{
 			begun := time.Now()
 			r := w.begin(routes("a b", "a:B -> b", c.more), "hi")
 			time.Sleep(c.after) // the bubble's time; a wait would end earlier
-			o := r.is(engine.StatusFailed)
+			o := r.is(event.StatusFailed)
 			same(t, "after", time.Since(begun), c.after)
 			same(t, "error", o.Error.Message, fmt.Sprintf("run timed out after %dms", c.after.Milliseconds()))
 			synctest.Wait()
@@ -92,7 +92,7 @@ var routesRun = []rule{
 		w.plays("a", line{text: "late", delay: 100 * time.Second})
 		r := w.begin(routes("a", "", `"timeoutMs": 0`), "hi")
 		time.Sleep(100 * time.Second)
-		same(t, "without a limit", text(r.is(engine.StatusCompleted).Output), "late")
+		same(t, "without a limit", text(r.is(event.StatusCompleted).Output), "late")
 	}},
 	{name: "S3-15 a person takes over at the step limit", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -101,7 +101,7 @@ var routesRun = []rule{
 		checkHandoff(t, r, strings.Repeat("a ", 15)+"h")
 		same(t, "options", r.show().Waiting[0].Options, []string{"go", "stop"})
 		r.answers("go")
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "b said")
+		same(t, "output", text(r.is(event.StatusCompleted).Output), "b said")
 		said := transcript(w.request("b"))
 		same(t, "the answer joins the conversation", said[len(said)-1], "user: go")
 	}},
@@ -129,7 +129,7 @@ var routesRun = []rule{
 		_, cut := w.over()
 		same(t, "cut off", cut, []string{"a"})
 		r.answers("something else")
-		same(t, "another answer takes the ALWAYS edge", text(r.is(engine.StatusCompleted).Output), "c said")
+		same(t, "another answer takes the ALWAYS edge", text(r.is(event.StatusCompleted).Output), "c said")
 		same(t, "ran", r.ran(), "a h c")
 	}},
 	{name: "S3-15 a person takes over at an oscillation", test: func(t *testing.T) {
@@ -138,15 +138,15 @@ var routesRun = []rule{
 		r := w.runs(routes("a b h", "a:B -> b; b -> a; h:stop -> ."), "hi")
 		checkHandoff(t, r, "a b a b a h")
 		r.answers("stop")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 	}},
 	{name: "S3-15 an agent may ask a person by itself", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", next("person"), say("thank you"))
 		r := w.runs(routes("a p", "a:person -> p"), "hi")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		r.answers("forty-two") // no edge leaves p: the entrypoint follows
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "thank you")
+		same(t, "output", text(r.is(event.StatusCompleted).Output), "thank you")
 		same(t, "conversation", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"person"}`,
 			"user: forty-two"})
 	}},
@@ -157,14 +157,14 @@ var routesRun = []rule{
 		r.answers("go on")
 		checkHandoff(t, r, "h h")
 		r.answers("stop")
-		same(t, "output", text(r.is(engine.StatusCompleted).Output), "stop")
+		same(t, "output", text(r.is(event.StatusCompleted).Output), "stop")
 		same(t, "asked", w.asked(), []string{})
 	}},
 	{name: "S3-15 the document may name the handoff", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", loops(2)...)
 		r := w.runs(routes("a p h", "a:again -> a", `"maxSteps": 2`, `"humanHandoff": "p"`), "hi")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		same(t, "ran", r.ran(), "a a p")
 	}},
 	{name: "S3-15 no person to hand over to", test: func(t *testing.T) {
@@ -184,16 +184,16 @@ var routesRun = []rule{
 			w.plays("a", use(c.first, `{"thought":"hm","description":"buy"}`, c.second,
 				`{"thought":"hm","description":"buy"}`))
 			r := w.runs(doc, "hi", thinking)
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "ran", r.ran(), "a x "+c.then)
 			var order []string
 			for _, e := range r.recorded().Events {
 				switch d := e.Data.(type) {
-				case *engine.ToolCalled:
+				case *event.ToolCalled:
 					order = append(order, "call "+d.Tool)
-				case *engine.ToolReturned:
+				case *event.ToolReturned:
 					order = append(order, "return")
-				case *engine.ToolFailed:
+				case *event.ToolFailed:
 					order = append(order, "fail")
 				}
 			}
@@ -208,7 +208,7 @@ var routesRun = []rule{
 			w.plays("a", use("nobody_has_this", `{}`)).plays("a", use("think", `{"thought":7}`)).plays("a",
 				use("think", `"hm"`)).plays("a", say("done"))
 			r := w.runs(routes("a+* b x", "a -> x; x:other -> b"), "hi", thinking)
-			same(t, "output", text(r.is(engine.StatusCompleted).Output), "done")
+			same(t, "output", text(r.is(event.StatusCompleted).Output), "done")
 			same(t, "ran", r.ran(), "a x a x a x a")
 			var errors []string
 			for _, m := range w.of("a")[3].Messages {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
@@ -255,7 +255,7 @@ func TestRoutes_MatchesReference(t *testing.T) {
 			if behind, unknown := strings.CutSuffix(want, "= ?"); unknown {
 				got, want = strings.TrimSpace(strings.SplitN(got, "=", 2)[0]), strings.TrimSpace(behind)
 			}
-			if got != want || !o.Status.Ended() || o.Status == engine.StatusCancelled {
+			if got != want || !o.Status.Ended() || o.Status == event.StatusCancelled {
 				t.Errorf("seed %d: %s\ngot  %s\nwant %s\n%s", seed, o.Status, got, want, doc)
 			}
 			for _, q := range w.requests {
@@ -267,7 +267,7 @@ func TestRoutes_MatchesReference(t *testing.T) {
 			}
 		})
 	}
-	if ends[string(engine.StatusCompleted)] < 50 || ends[engine.CodeNoRoute] < 50 || ends[engine.CodeMaxSteps] < 5 {
+	if ends[string(event.StatusCompleted)] < 50 || ends[event.CodeNoRoute] < 50 || ends[event.CodeMaxSteps] < 5 {
 		t.Errorf("the documents are not mixed enough: %v", ends)
 	}
 }

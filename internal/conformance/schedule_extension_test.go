@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
@@ -255,7 +255,7 @@ var labelled = []rule{
 			r := w.runs(parent, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"hocket/test-run": "true"}
 			})
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			for _, one := range append(r.childRuns(), w.runs(doc, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"hocket/test-run": "true"}
 			})) {
@@ -289,7 +289,7 @@ var labelled = []rule{
 			r := w.runs(parent, "go", func(q *service.StartRequest) {
 				q.Labels = workflow.Labels{"team": "news", "k00": "above"}
 			})
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			kids := r.childRuns()
 			same(t, "child runs", len(kids), 1)
 			h, err := w.Head(t.Context(), kids[0].id)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/graph/compat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -38,7 +38,7 @@ var seeds = []rule{
 	{name: "seed4-1 sequential steps", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.says("generator", "A draft.").says("translator", "Ein Entwurf.").says("publisher", "Out.")
-		o := w.example("sequential.yaml", "Write.").is(engine.StatusCompleted)
+		o := w.example("sequential.yaml", "Write.").is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"generator", "translator", "publisher"})
 		same(t, "generator", w.prompt("generator"), "Write.")
 		same(t, "translator", w.prompt("translator"), block(t, "block.txt", "step_id", "generator",
@@ -52,7 +52,7 @@ var seeds = []rule{
 		w := newWorld(t)
 		w.says("qa_agent", denied, approved).says("translator", "first", "second")
 		r := w.example("conditional.yaml", "Write.")
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "translator", "qa_agent",
 			"publisher"})
 		same(t, "publisher", w.prompt("publisher"), prior("Write.", "gen (agent: generator)", "generator said",
@@ -65,13 +65,13 @@ var seeds = []rule{
 		})
 		w = newWorld(t)
 		w.says("qa_agent", approved)
-		w.example("conditional.yaml", "Write.").is(engine.StatusCompleted)
+		w.example("conditional.yaml", "Write.").is(event.StatusCompleted)
 		same(t, "asked without a rejection", w.asked(), []string{"generator", "translator", "qa_agent", "publisher"})
 		w = newWorld(t)
 		for range 100 {
 			w.says("qa_agent", denied)
 		}
-		o = w.example("conditional.yaml", "Write.").is(engine.StatusFailed)
+		o = w.example("conditional.yaml", "Write.").is(event.StatusFailed)
 		same(t, "error where nothing is ever approved", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: qa, limit: 100)")
 	}},
@@ -82,7 +82,7 @@ var seeds = []rule{
 		synctest.Wait()
 		same(t, "asked before both are done", w.asked(), []string{"generator", "generator"})
 		close(hold)
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "translator", w.prompt("translator"),
 			block(t, "block_parallel.txt", "<generator 1 output>", "One.", "<generator 2 output>", "Two.",
 				"<original user prompt>", "Write."))
@@ -98,7 +98,7 @@ var seeds = []rule{
 
 		w = newWorld(t)
 		w.says("@gen_1", "One.").plays("@gen_2", fail(model.KindServer, "down"))
-		o = w.example("parallel.yaml", "Write.").is(engine.StatusFailed)
+		o = w.example("parallel.yaml", "Write.").is(event.StatusFailed)
 		same(t, "calls of the translator after a failure", len(w.of("translator")), 0)
 		same(t, "error", o.Error.Message, "down")
 	}},
@@ -111,14 +111,14 @@ var seeds = []rule{
 		synctest.Wait()
 		same(t, "asked at once", w.askedSorted(), []string{"generator", "researcher", "summarizer"})
 		close(hold)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "publisher", w.prompt("publisher"), prior("Write.", "outer/generator (agent: generator)", "generator!",
 			"outer/inner/researcher (agent: researcher)", "researcher!", "outer/inner/summarizer (agent: summarizer)",
 			"summarizer!"))
 		for _, who := range []string{"generator", "researcher", "summarizer"} {
 			w = newWorld(t)
 			w.plays(who, down())
-			w.example("nested.yaml", "Write.").is(engine.StatusFailed)
+			w.example("nested.yaml", "Write.").is(event.StatusFailed)
 			same(t, "calls of the publisher after a failure of "+who, len(w.of("publisher")), 0)
 		}
 	}},
@@ -147,7 +147,7 @@ var seeds = []rule{
 		w = newWorld(t)
 		w.plays("translator", fail(model.KindServer, "down"))
 		w.runs(steps("translator", "- {type: agent, name: translator, retry: {max_attempts: 2, on: [\"timeout\", "+
-			"\"rate_limit\"]}}\n"), "").is(engine.StatusFailed)
+			"\"rate_limit\"]}}\n"), "").is(event.StatusFailed)
 		same(t, "calls after an error of another kind", len(w.asked()), 1)
 	}},
 	{name: "seed4-6 the command line", outside: true, test: func(t *testing.T) {
@@ -185,7 +185,7 @@ var seeds = []rule{
 			if source == "approval" {
 				r.answers("approve")
 			}
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "prompt along "+line, w.prompt("a"), "go")
 		}
 	}},
@@ -194,10 +194,10 @@ var seeds = []rule{
 		for _, decision := range []string{"approve", "reject"} {
 			w := newWorld(t)
 			r := w.runs(gated(), "go")
-			o := r.is(engine.StatusPaused)
+			o := r.is(event.StatusPaused)
 			same(t, "waitingForInput", o.WaitingForInput, true)
 			r.answers(json.RawMessage(strings.Replace(form, `"approve" | "reject"`, `"`+decision+`"`, 1)))
-			o = r.is(engine.StatusCompleted)
+			o = r.is(event.StatusCompleted)
 			same(t, "recorded answer", string(o.State["ok_approval"]), `{"decision":"`+decision+`","note":""}`)
 			same(t, "asked", w.asked(), []string{"w", map[string]string{"approve": "yes", "reject": "no"}[decision]})
 		}

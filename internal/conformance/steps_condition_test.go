@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // laterStepCondition is example 2 of the reference document with short names: its condition reads a
@@ -37,7 +37,7 @@ var stepsCondition = []rule{
 		w := newWorld(t)
 		w.says("qa_agent", approved)
 		r := w.runs(judgedSteps(), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"generator", "translator", "qa_agent", "publisher", "closer"})
 		same(t, "prompt behind", w.prompt("closer"), prior("go", "gen (agent: generator)", "generator said",
 			"trans (agent: translator)", "translator said",
@@ -111,7 +111,7 @@ var stepsCondition = []rule{
 			for range n {
 				w.says("qa_agent", denied)
 			}
-			o := w.runs(back(limit), "go").is(engine.StatusFailed)
+			o := w.runs(back(limit), "go").is(event.StatusFailed)
 			same(t, "error", asJSON(o.Error),
 				fmt.Sprintf(`{"code":"max_loop_iterations","message":"workflow: max loop iterations exceeded (step: `+
 					`trans, limit: %d)","node":"trans"}`, n))
@@ -132,7 +132,7 @@ var stepsCondition = []rule{
 		w.acts = func(int) line { return say(denied) }
 		o := w.runs(steps("translator qa_agent", long+`- {id: qa, type: agent, name: qa_agent}
 - {type: condition, condition: "{{ $steps.qa.output.is_approved }}", false: s0}
-`), "go").is(engine.StatusFailed)
+`), "go").is(event.StatusFailed)
 		same(t, "error of a loop that needs more steps than a run has by default", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: s0, limit: 100)")
 		w = newWorld(t)
@@ -140,7 +140,7 @@ var stepsCondition = []rule{
 			w.says("qa_agent", denied)
 		}
 		o = w.runs(steps("generator translator qa_agent publisher closer", "  max_loop_iterations: 3\n  steps:"+
-			strings.ReplaceAll(laterStepCondition, "\n", "\n  ")), "go").is(engine.StatusFailed)
+			strings.ReplaceAll(laterStepCondition, "\n", "\n  ")), "go").is(event.StatusFailed)
 		same(t, "error where the judge comes later", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: qa, limit: 3)")
 	}},
@@ -168,7 +168,7 @@ var stepsCondition = []rule{
 				same(t, "asked after "+c.said, w.asked(), []string{"a", c.want})
 				continue
 			}
-			same(t, "status after "+c.said, o.Status, engine.StatusFailed)
+			same(t, "status after "+c.said, o.Status, event.StatusFailed)
 			if o.Error != nil && !strings.Contains(o.Error.Message, `condition did not resolve to boolean: "`+
 				c.condition+`"`) {
 				t.Errorf("error after %q: %s", c.said, o.Error.Message)
@@ -242,12 +242,12 @@ var stepsCondition = []rule{
 		same(t, "executions", []int{len(w.of("o")), len(w.of("a")), len(w.of("b")), len(w.of("e"))}, []int{1, 3, 9, 1})
 		w = newWorld(t)
 		w.says("p", "yes", "no", "no", "no").says("q", "no")
-		o := w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
+		o := w.runs(steps("o a b p q e", two), "go").is(event.StatusFailed)
 		same(t, "inner loop in the second pass", o.Error.Message,
 			"workflow: max loop iterations exceeded (step: inner, limit: 3)")
 		w = newWorld(t)
 		w.says("p", "yes", "yes", "yes").says("q", "no", "no", "no")
-		o = w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
+		o = w.runs(steps("o a b p q e", two), "go").is(event.StatusFailed)
 		same(t, "outer loop", o.Error.Message, "workflow: max loop iterations exceeded (step: outer, limit: 3)")
 		// A loop in a branch of a parallel block.
 		w = newWorld(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // loop returns a document in which a checker sends a worker back until it says yes; limits precede
@@ -31,7 +31,7 @@ func executions(t *testing.T, limits string) (n int, message string) {
 	for range 200 {
 		w.says("checker", "no")
 	}
-	o := w.runs(loop(limits), "go").is(engine.StatusFailed)
+	o := w.runs(loop(limits), "go").is(event.StatusFailed)
 	return len(w.of("worker")), o.Error.Message
 }
 
@@ -86,7 +86,7 @@ var stepsDocument = []rule{
   - {type: agent, name: b}
 - {type: agent, name: b}
 `), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		prompts := w.prompts("b")
 		same(t, "prompt of the last step", prompts[len(prompts)-1], prior("go",
 			"a (agent: a)", "a said", "b (agent: b)", "b said", "a_2 (agent: a)", "a said", "p/a_3 (agent: a)",
@@ -96,7 +96,7 @@ var stepsDocument = []rule{
 		r = w.runs(steps("generator translator publisher",
 			"- {type: agent, name: generator}\n- {type: agent, name: translator}\n- {type: agent, name: publisher}\n"),
 			"go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "context", r.stepContext(), `{"generator":{"output":"generator said","agent":"generator"},`+
 			`"translator":{"output":"translator said","agent":"translator"},"publisher":{"output":"publisher `+
 			`said","agent":"publisher"}}`)

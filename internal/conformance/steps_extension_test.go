@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -41,7 +43,7 @@ func yields(t *testing.T, doc, want string) project.Run {
 func fails(t *testing.T, doc, code, message string) {
 	t.Helper()
 	w, _ := withTools(t)
-	o := w.runs(doc, "go").is(engine.StatusFailed)
+	o := w.runs(doc, "go").is(event.StatusFailed)
 	if o.Error.Code != code || !strings.Contains(o.Error.Message, message) {
 		t.Errorf("the run failed with %s, want code %s and %q", asJSON(o.Error), code, message)
 	}
@@ -71,8 +73,8 @@ var stepsExtensions = []rule{
 	{name: "X-3 a reference without a value fails the step", test: func(t *testing.T) {
 		fails(t,
 			steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ $steps.x.output.gone }}\"}}\n"),
-			engine.CodeExpression, "$steps.x.output.gone has no value")
-		fails(t, steps("a", "- {type: tool, tool: act, args: {n: \"{{ 1 / 0 }}\"}}\n"), engine.CodeExpression,
+			event.CodeExpression, "$steps.x.output.gone has no value")
+		fails(t, steps("a", "- {type: tool, tool: act, args: {n: \"{{ 1 / 0 }}\"}}\n"), event.CodeExpression,
 			"division by zero")
 	}},
 	{name: "X-4 $steps, $input and the tokens", test: func(t *testing.T) {
@@ -96,7 +98,7 @@ var stepsExtensions = []rule{
 		r := w.runs(
 			steps("a", "- {id: x, type: set, values: {n: [1, text]}}\n- {type: set, values: {v: \"{{ "+
 				"$steps.x.output.n.sum() }}\"}}\n"), "go")
-		same(t, "error", r.is(engine.StatusFailed).Error.Code, "expression")
+		same(t, "error", r.is(event.StatusFailed).Error.Code, "expression")
 	}},
 	{name: "X-5 a step is skipped where its condition does not hold", test: func(t *testing.T) {
 		o := yields(t, steps("a b", `
@@ -121,7 +123,7 @@ var stepsExtensions = []rule{
 - {id: s, type: set, values: {previous: "{{PREVIOUS_OUTPUT}}", message: "{{ $steps.t.error.message }}", node: "{{ `+
 			`$steps.t.error.node }}", out: "{{ has($steps.t.output) }}"}}
 `), "go")
-		out := string(r.is(engine.StatusCompleted).Output)
+		out := string(r.is(event.StatusCompleted).Output)
 		if !strings.Contains(out, `"previous":"a said"`) || !strings.Contains(out, "no route") ||
 			!strings.Contains(out, `"node":"t","out":false`) {
 			t.Errorf("output %s", out)
@@ -141,11 +143,11 @@ var stepsExtensions = []rule{
 			"\"{{ $steps.g.decision }}\", n: \"{{ $steps.g.note }}\"}}\n"), "go")
 		same(t, "prompt", r.show().Waiting[0].Prompt, "Send go?")
 		r.answers(map[string]string{"decision": "approve", "note": "fine"})
-		same(t, "answer", string(r.is(engine.StatusCompleted).Output), `{"d":"approve","n":"fine"}`)
+		same(t, "answer", string(r.is(event.StatusCompleted).Output), `{"d":"approve","n":"fine"}`)
 		r = w.runs(steps("a", "- {id: g, type: approval}\n- {id: x, type: agent, name: a}\n"), "go")
 		r.answers(map[string]string{"decision": "reject", "note": "too dear"})
-		o := r.is(engine.StatusFailed)
-		same(t, "code", o.Error.Code, engine.CodeRejected)
+		o := r.is(event.StatusFailed)
+		same(t, "code", o.Error.Code, event.CodeRejected)
 	}},
 	{name: "X-7 the answer to an approval in a parallel step is read behind it", test: func(t *testing.T) {
 		for _, block := range []string{"{id: p, type: parallel, steps: [%s, {id: b, type: set, values: {x: 1}}]}",
@@ -164,7 +166,7 @@ var stepsExtensions = []rule{
 					"\"false\": [{type: end}]}\n"),
 					"go")
 				r.answers(map[string]string{"decision": decision, "note": "so it is"})
-				same(t, block, string(r.is(engine.StatusCompleted).Output), `"`+decision+`: so it is"`)
+				same(t, block, string(r.is(event.StatusCompleted).Output), `"`+decision+`: so it is"`)
 			}
 			same(t, "a rejection that on_error handles", len(refused(t, steps("a", "- "+
 				fmt.Sprintf(block, "{id: g, type: approval, on_error: continue}")+
@@ -182,7 +184,7 @@ var stepsExtensions = []rule{
 			}
 		}
 		r.answers(map[string]any{"n": 3})
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":3}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"n":3}`)
 	}},
 	{name: "X-9 a default is the output at the deadline", test: func(t *testing.T) {
 		w, _ := withTools(t)
@@ -191,7 +193,7 @@ var stepsExtensions = []rule{
 				"}}\"}}}\n"), "go")
 		r.waitSettled()
 		time.Sleep(3 * time.Hour) // in the bubble's time
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"who":"go"}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"who":"go"}`)
 	}},
 	{name: "X-10 an end has a status and an output", test: func(t *testing.T) {
 		yields(t,
@@ -200,7 +202,7 @@ var stepsExtensions = []rule{
 		yields(t,
 			steps("a", "- {type: end, output: 1, if: \"{{ $input == 'stop' }}\"}\n- {id: x, type: agent, name: a}\n"),
 			`"a said"`)
-		fails(t, steps("a", "- {type: end, status: failed, message: \"no {{ $input }}\"}\n"), engine.CodeEnded, "no go")
+		fails(t, steps("a", "- {type: end, status: failed, message: \"no {{ $input }}\"}\n"), event.CodeEnded, "no go")
 	}},
 	{name: "X-11 tool steps have the toolsets and permissions of the document", test: func(t *testing.T) {
 		w, act := withTools(t)
@@ -214,10 +216,10 @@ var stepsExtensions = []rule{
 			t.Errorf("text result %s", o.Output)
 		}
 		r := w.runs("permissions: {ask: [act]}\n"+steps("a", "- {type: tool, tool: act, args: {n: 1}}\n"), "go")
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		same(t, "held", len(act.Calls()), 1)
 		r.answers(map[string]string{"decision": "approve"})
-		same(t, "after approval", string(r.is(engine.StatusCompleted).Output), `{"n":1}`)
+		same(t, "after approval", string(r.is(event.StatusCompleted).Output), `{"n":1}`)
 		_, err := w.Start(t.Context(), service.StartRequest{
 			Workflow: first(load(t, steps("a", "- {id: s, type: tool, tool: other}\n"))), Input: "go",
 		})
@@ -245,15 +247,15 @@ var stepsExtensions = []rule{
 		w, _ := withTools(t)
 		r := w.runs(with("fail", "[{id: why, type: set, values: {note: \"{{ $steps.gate.note }}\"}}]"), "go")
 		r.answers(map[string]string{"decision": "reject", "note": "too long"})
-		same(t, "after a rejection", string(r.is(engine.StatusCompleted).Output), `{"note":"too long"}`)
+		same(t, "after a rejection", string(r.is(event.StatusCompleted).Output), `{"note":"too long"}`)
 		r = w.runs(with("fail", "draft"), "go")
 		r.answers(map[string]string{"decision": "reject", "note": "too long"})
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		r.answers(map[string]string{"decision": "approve", "note": "now"})
-		same(t, "after another draft", string(r.is(engine.StatusCompleted).Output), `"b said"`)
+		same(t, "after another draft", string(r.is(event.StatusCompleted).Output), `"b said"`)
 		same(t, "what was sent", w.prompt("b"), "Send a said. now")
-		for deadline, want := range map[string]engine.Status{"fail": engine.StatusFailed,
-			"approve": engine.StatusCompleted, "reject": engine.StatusCompleted} {
+		for deadline, want := range map[string]event.Status{"fail": event.StatusFailed,
+			"approve": event.StatusCompleted, "reject": event.StatusCompleted} {
 			w, _ := withTools(t)
 			r := w.begin(with(deadline, "[{type: end, output: refused}]"), "go")
 			r.waitSettled()
@@ -273,11 +275,11 @@ var stepsExtensions = []rule{
 			t.Error("an answer beside the options was taken")
 		}
 		r.answers("Ben")
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ben"`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `"Ben"`)
 		r = w.begin(doc, "go")
 		r.waitSettled()
 		time.Sleep(2 * time.Hour)
-		same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"late":true}`)
+		same(t, "at the deadline", string(r.is(event.StatusCompleted).Output), `{"late":true}`)
 	}},
 	{name: "X-15 where a failure leads", test: func(t *testing.T) {
 		yields(t, steps("a", `
@@ -330,7 +332,7 @@ var stepsExtensions = []rule{
 				"- {id: p, type: parallel, join: quorum, quorum: 2, steps: [{id: x, type: condition, condition: "+
 					"\"true\", true: [{type: sleep, for: 1s}, {id: x1, type: tool, tool: act, args: {fail: true}}]}, "+
 					"{id: y, type: tool, tool: act, args: {fail: true}}, {id: z, type: sleep, for: 1m}]}\n"),
-			"go").is(engine.StatusFailed)
+			"go").is(event.StatusFailed)
 		same(t, "quorum", *o.Error.Node+": "+o.Error.Message,
 			`x1: 2 of 3 branches failed; the first: tool "act" failed: no route`)
 	}},
@@ -346,7 +348,7 @@ var stepsExtensions = []rule{
 		w.plays("a", say("late").slow())
 		w.plays("b", say("late").slow())
 		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s, retry: {max_attempts: 5}}\n"),
-			"go").is(engine.StatusFailed)
+			"go").is(event.StatusFailed)
 		same(t, "failure", o.Error.Code+": "+o.Error.Message, "timeout: the step took longer than its timeout of 500ms")
 		same(t, "calls of models", o.Usage.ModelCalls, 1)
 		yields(t, steps("a", `
@@ -365,9 +367,9 @@ var stepsExtensions = []rule{
 - {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
 `), "go")
 		r.waitSettled()
-		r.is(engine.StatusPaused)
+		r.is(event.StatusPaused)
 		time.Sleep(3 * time.Hour) // in the bubble's time
-		end := r.is(engine.StatusCompleted)
+		end := r.is(event.StatusCompleted)
 		same(t, "what follows is given", w.prompt("b"), "late")
 		same(t, "took", end.EndedAt.Sub(began).Round(time.Minute), 2*time.Hour)
 		for _, s := range []string{"{type: sleep, for: 1s", "{type: set, values: {a: 1}", "{type: approval",
@@ -387,16 +389,16 @@ var stepsExtensions = []rule{
 - {type: sleep, until: "{{ $steps.x.output }}"}
 - {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
 `), "go")
-		for r.show().Status == engine.StatusRunning {
+		for r.show().Status == event.StatusRunning {
 			time.Sleep(time.Hour) // in the bubble's time
 		}
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "slept", o.EndedAt.Sub(began).Round(time.Minute), 30*time.Hour)
 		same(t, "what b was given", w.prompt("b"), began.Add(30*time.Hour).UTC().Format(time.RFC3339))
 		same(t, "output", string(o.Output), `"b said"`)
 		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: sleep, for: \"{{ $steps.x.output }}\"}\n"),
-			engine.CodeExpression, `"a said" is not a time such as 90s`)
-		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), engine.CodeExpression,
+			event.CodeExpression, `"a said" is not a time such as 90s`)
+		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), event.CodeExpression,
 			`"go" is not a time such as 2026`)
 	}},
 	{name: "X-21 a signal step waits for a signal", test: func(t *testing.T) {
@@ -404,12 +406,12 @@ var stepsExtensions = []rule{
 		doc := steps("a", "- {id: s, type: signal, signal: paid, deadline: 1h, on_deadline: LATE}\n- {type: end, "+
 			"output: \"{{ $steps.s.output }}\"}\n")
 		r := w.runs(strings.Replace(doc, "LATE", "fail", 1), "go")
-		same(t, "waits for", r.is(engine.StatusPaused).Waiting[0].Signal, "paid")
-		if err := r.answer("yes"); !errors.Is(err, engine.ErrWaitSignal) {
+		same(t, "waits for", r.is(event.StatusPaused).Waiting[0].Signal, "paid")
+		if err := r.answer("yes"); !errors.Is(err, waits.ErrSignalWait) {
 			t.Errorf("an answer of a person: %v", err)
 		}
 		r.signals("paid", map[string]any{"n": 7})
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":7}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"n":7}`)
 		for late, want := range map[string]string{"fail": "", "{default: {n: \"{{ $input }}\"}}": `{"n":"go"}`,
 			"{goto: late}": `{"late":true}`} {
 			doc := strings.Replace(doc, "LATE", late, 1)
@@ -420,9 +422,9 @@ var stepsExtensions = []rule{
 			r.waitSettled()
 			time.Sleep(2 * time.Hour) // in the bubble's time
 			if want == "" {
-				same(t, late, r.is(engine.StatusFailed).Error.Code, engine.CodeDeadline)
+				same(t, late, r.is(event.StatusFailed).Error.Code, event.CodeDeadline)
 			} else {
-				same(t, late, string(r.is(engine.StatusCompleted).Output), want)
+				same(t, late, string(r.is(event.StatusCompleted).Output), want)
 			}
 		}
 		same(t, "a name with blanks", len(refused(t, steps("a", "- {type: signal, signal: a payment}\n"))), 1)
@@ -445,7 +447,7 @@ var stepsExtensions = []rule{
 		same(t, "who takes what has no n", r.signals("paid", "text").Node, "any")
 		same(t, "who takes what none accepts", r.signals("paid", map[string]any{"n": 1}).Node, "")
 		same(t, "who takes 10", r.signals("paid", map[string]any{"n": 10}).Node, "large")
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"any":"text","fit":3,"large":10}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"any":"text","fit":3,"large":10}`)
 	}},
 	{name: "X-23 signals that no step takes are kept, first in, first out", test: func(t *testing.T) {
 		w, _ := withTools(t)
@@ -459,7 +461,7 @@ var stepsExtensions = []rule{
 			same(t, "kept", r.signals("paid", n).Wait, "")
 		}
 		r.answers("yes")
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"one":2,"two":0}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"one":2,"two":0}`)
 	}},
 	{name: "X-24 signals that are refused, and those that come again", test: func(t *testing.T) {
 		w, _ := withTools(t)
@@ -470,9 +472,9 @@ var stepsExtensions = []rule{
 			value  any
 			want   error
 		}{
-			"name":   {"payd", 1, engine.ErrSignalName},
-			"schema": {"paid", "x", engine.ErrSignal},
-			"size":   {"sent", strings.Repeat("x", engine.MaxSignalBytes), engine.ErrSignal},
+			"name":   {"payd", 1, waits.ErrSignalName},
+			"schema": {"paid", "x", waits.ErrSignal},
+			"size":   {"sent", strings.Repeat("x", waits.MaxSignalBytes), waits.ErrSignal},
 		} {
 			if _, err := r.signal(c.signal, c.value, ""); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -484,11 +486,11 @@ var stepsExtensions = []rule{
 				t.Errorf("the same signal: %+v, %v", out, err)
 			}
 		}
-		if _, err := r.signal("sent", 5, "k"); !errors.Is(err, engine.ErrSignal) {
+		if _, err := r.signal("sent", 5, "k"); !errors.Is(err, waits.ErrSignal) {
 			t.Errorf("another signal under its key: %v", err)
 		}
 		r.signals("sent", nil)
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `null`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `null`)
 		if _, err := r.signal("sent", 1, ""); !errors.Is(err, engine.ErrEnded) {
 			t.Errorf("after the end: %v", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -104,7 +104,7 @@ var latestOutputs = []rule{
 		doc = strings.Replace(again, "{id: polish, type: agent, name: g}",
 			"{type: condition, condition: '{{ $steps.facts.output }}', true: [{id: polish, type: agent, name: g}]}", 1)
 		r := w.runs(steps("w f g j", doc), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "calls of the true branch", len(w.prompts("g")), 1)
 	}},
 	{name: "S4-34 the step context of a block that was cut short has the latest outputs of its branches",
@@ -112,7 +112,7 @@ var latestOutputs = []rule{
 			w := newWorld(t)
 			w.says("f", "OLD", "NEW").plays("g", say("P1"), fail(model.KindServer, "down")).says("j", "no")
 			r := w.runs(steps("w f g j", again), "go")
-			r.is(engine.StatusFailed)
+			r.is(event.StatusFailed)
 			same(t, "context", r.stepContext(),
 				`{"write":{"output":"w `+
 					`said","agent":"w"},"par":{"steps":{"facts":{"output":"NEW","agent":"f"},"polish":{"output":"P1",`+
@@ -123,9 +123,9 @@ var latestOutputs = []rule{
 		w := newWorld(t, onDisk(t.TempDir()+"/store.db"))
 		w.says("f", "OLD", "NEW").says("g", "P1", "P2").says("j", "no", "yes")
 		r := w.runs(steps("w f g j", again), "go")
-		want := inputs(r.is(engine.StatusCompleted).Steps)
+		want := inputs(r.is(event.StatusCompleted).Steps)
 		for _, e := range r.recorded().Events {
-			if _, ended := e.Data.(*engine.StepCompleted); !ended || e.Node != "facts" && e.Node != "polish" {
+			if _, ended := e.Data.(*event.StepCompleted); !ended || e.Node != "facts" && e.Node != "polish" {
 				continue
 			}
 			w = w.restart()
@@ -148,7 +148,7 @@ var latestOutputs = []rule{
 			if err := w.Resume(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "fork", inputs(fork.is(engine.StatusCompleted).Steps), want)
+			same(t, "fork", inputs(fork.is(event.StatusCompleted).Steps), want)
 		}
 	}},
 	{name: "D5 functions of Go graphs see the outputs of their own branch, whatever a former pass left",

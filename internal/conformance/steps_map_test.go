@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 var stepsMaps = []rule{
@@ -19,9 +19,9 @@ var stepsMaps = []rule{
 			steps("a", "- {type: map, over: [\"{{ $input }}\", 2], steps: [{type: set, values: {v: \"{{ $item "+
 				"}}\"}}]}\n"), `[{"v":"go"},{"v":2}]`)
 		fails(t, steps("a", "- {type: map, over: \"{{ $input }}\", steps: [{id: x, type: agent, name: a}]}\n"),
-			engine.CodeExpression, "a map needs a list")
+			event.CodeExpression, "a map needs a list")
 		fails(t, steps("a", "- {type: map, over: ["+strings.Repeat("1, ", 10_000)+
-			"1], steps: [{id: x, type: agent, name: a}]}\n"), engine.CodeMaxItems, "at most 10000")
+			"1], steps: [{id: x, type: agent, name: a}]}\n"), event.CodeMaxItems, "at most 10000")
 	}},
 	{name: "X-31 $item, $item_index, as, and what the first step is given", test: func(t *testing.T) {
 		yields(t, steps("a", `
@@ -73,10 +73,10 @@ var stepsMaps = []rule{
 			began := time.Now()
 			r := w.begin(steps("a", "- {type: map, "+key+
 				" over: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], steps: [{type: sleep, for: 1h}]}\n"), "go")
-			for r.show().Status == engine.StatusRunning {
+			for r.show().Status == event.StatusRunning {
 				time.Sleep(time.Minute) // in the bubble's time
 			}
-			same(t, "took", r.is(engine.StatusCompleted).EndedAt.Sub(began).Round(time.Minute), want)
+			same(t, "took", r.is(event.StatusCompleted).EndedAt.Sub(began).Round(time.Minute), want)
 		}
 	}},
 	{name: "X-35 what the failure of an item does", test: func(t *testing.T) {
@@ -98,7 +98,7 @@ var stepsMaps = []rule{
 		}
 		yields(t, plain("on_item_error: skip, "),
 			`{"error":"none","list":[{"fail":false,"v":1},null,{"fail":false,"v":3},null]}`)
-		fails(t, plain("on_item_error: collect, "), engine.CodeItemsFailed,
+		fails(t, plain("on_item_error: collect, "), event.CodeItemsFailed,
 			"2 of 4 items failed; the first, items[1]: tool \"act\" failed: no route")
 		yields(t, doc("on_item_error: collect, on_error: continue, "),
 			`{"error":"items_failed","list":[{"fail":false,"v":1},`+failed+`,{"fail":false,"v":3},`+failed+`]}`)

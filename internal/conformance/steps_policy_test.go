@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 var stepsPolicies = []rule{
@@ -17,7 +17,7 @@ var stepsPolicies = []rule{
 		same(t, "calls of models", o.Usage.ModelCalls, 2)
 		w.plays("a", say("late").slow())
 		failed := w.runs(steps("a", "- {id: x, type: agent, name: a, call_timeout: 0.5s}\n"),
-			"go").is(engine.StatusFailed)
+			"go").is(event.StatusFailed)
 		same(t, "code", failed.Error.Code, "timeout")
 		same(t, "of a block",
 			len(
@@ -56,9 +56,9 @@ workflow:
 		w, _ = withTools(t)
 		r := w.runs(gate, "go")
 		r.answers(map[string]string{"decision": "reject"})
-		r.is(engine.StatusPaused) // otherwise the next answer repeats this one
+		r.is(event.StatusPaused) // otherwise the next answer repeats this one
 		r.answers(map[string]string{"decision": "reject", "note": "still too long"})
-		same(t, "of an approval", r.is(engine.StatusFailed).Error.Message, "no draft was good: still too long")
+		same(t, "of an approval", r.is(event.StatusFailed).Error.Message, "no draft was good: still too long")
 		block := "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: p, type: parallel, steps: [{id: " +
 			"x, type: agent, name: a, budget: {calls: 1}}]}, {id: c, type: condition, condition: \"{{ $input == 'no' " +
 			"}}\", \"false\": p, limit: [{type: set, values: {v: 1}}]}]}\n"

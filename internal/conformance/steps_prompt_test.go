@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // nested is a parallel block in a parallel block, with names that differ from the ids.
@@ -51,7 +51,7 @@ var stepsPrompt = []rule{
 		w := newWorld(t)
 		w.says("summarizer", "")
 		r := w.runs(instructed("a b c researcher summarizer", "read", blocks), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		var context map[string]contextStep
 		if err := json.Unmarshal([]byte(r.stepContext()), &context); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ var stepsPrompt = []rule{
 		w := newWorld(t)
 		w.says("a", "").says("b", "").says("c", "C").says("d", "")
 		r := w.runs(steps("a b c d e", nested), "go")
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "step after nothing", w.prompt("b"), "go")
 		same(t, "step after one output of four", w.prompt("e"), prior("go", "outer/inner/one (agent: c)", "C"))
 		same(t, "context", r.stepContext(),
@@ -166,7 +166,7 @@ var stepsPrompt = []rule{
 				synctest.Wait()
 				close(gates[i])
 			}
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "prompt after the block", w.prompt("e"), prior("go", "first (agent: a)", "a said",
 				"outer/left (agent: b)", "b!", "outer/inner/one (agent: c)", "c!", "outer/inner/two (agent: d)", "d!"))
 			for _, who := range []string{"b", "c", "d"} {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // stepsFound holds regression tests for bugs found by TestExtensions_MatchesReference.
@@ -14,7 +14,7 @@ var stepsFound = []rule{
 			`args: {n: 1}, if: "{{ $steps.x.output.gone > 1 }}"`} {
 			w, act := withTools(t)
 			w.runs(steps("a", "- {id: x, type: set, values: {v: 1}}\n- {id: t, type: tool, tool: act, "+key+
-				", retry: {max_attempts: 2}}\n"), "go").is(engine.StatusFailed)
+				", retry: {max_attempts: 2}}\n"), "go").is(event.StatusFailed)
 			same(t, "calls with "+key, len(act.Calls()), 0)
 		}
 	}},
@@ -23,7 +23,7 @@ var stepsFound = []rule{
 			fails(t, "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{type: map, over: [1, 2], "+
 				"on_item_error: "+word+", on_error: continue, steps: [{id: x, type: set, values: {v: 1}}, "+
 				"{type: condition, condition: \"{{ $input == 'no' }}\", \"false\": x, \"true\": [{type: set, id: z, "+
-				"values: {v: 2}}]}]}]}\n", engine.CodeMaxLoopIterations, "items[0]: ")
+				"values: {v: 2}}]}]}]}\n", event.CodeMaxLoopIterations, "items[0]: ")
 		}
 	}},
 	{name: "X-7 the answer to an approval that its deadline decided, and after a rejection that is handled",
@@ -33,15 +33,15 @@ var stepsFound = []rule{
 			r := w.begin(steps("a", "- {id: g, type: approval, deadline: 1h, on_deadline: approve}\n"+rest), "go")
 			r.waitSettled()
 			time.Sleep(2 * time.Hour) // in the bubble's time
-			same(t, "at the deadline", string(r.is(engine.StatusCompleted).Output), `{"d":"approve","n":""}`)
+			same(t, "at the deadline", string(r.is(event.StatusCompleted).Output), `{"d":"approve","n":""}`)
 			r = w.runs(steps("a", "- {id: g, type: approval, on_error: continue}\n"+rest), "go")
 			r.answers(map[string]string{"decision": "reject", "note": "too dear"})
-			same(t, "rejected", string(r.is(engine.StatusCompleted).Output), `{"d":"reject","n":"too dear"}`)
+			same(t, "rejected", string(r.is(event.StatusCompleted).Output), `{"d":"reject","n":"too dear"}`)
 			r = w.runs("agents: {a: {}}\nworkflow: {max_loop_iterations: 1, steps: [{id: g, type: approval, "+
 				"reject: [g], "+
 				"limit: [{id: s, type: set, values: {n: \"{{ $steps.g.note }}\"}}]}]}\n", "go")
 			r.answers(map[string]string{"decision": "reject", "note": "too dear"})
-			same(t, "at the limit of its loop", string(r.is(engine.StatusCompleted).Output), `{"n":"too dear"}`)
+			same(t, "at the limit of its loop", string(r.is(event.StatusCompleted).Output), `{"n":"too dear"}`)
 		}},
 	{name: "X-14 what was not answered in time has no output", test: func(t *testing.T) {
 		for _, s := range []string{"type: ask, prompt: Who?", "type: signal, signal: paid"} {
@@ -51,7 +51,7 @@ var stepsFound = []rule{
 					"values: {out: \"{{ has($steps.q.output) }}\", previous: \"{{PREVIOUS_OUTPUT}}\"}}\n"), "go")
 			r.waitSettled()
 			time.Sleep(2 * time.Hour) // in the bubble's time
-			same(t, s, string(r.is(engine.StatusCompleted).Output), `{"out":false,"previous":"go"}`)
+			same(t, s, string(r.is(event.StatusCompleted).Output), `{"out":false,"previous":"go"}`)
 		}
 	}},
 	{name: "X-6 a bound of the run is not made up for by another branch", test: func(t *testing.T) {
@@ -60,8 +60,8 @@ var stepsFound = []rule{
 		for _, join := range []string{"any", "quorum, quorum: 1"} {
 			w, _ := withTools(t)
 			o := w.runs(steps("", "- {id: p, type: parallel, join: "+join+", on_error: continue, steps: ["+loop+
-				", {id: z, type: sleep, for: 1m}]}\n"), "go").is(engine.StatusFailed)
-			same(t, join, o.Error.Code, engine.CodeMaxLoopIterations)
+				", {id: z, type: sleep, for: 1m}]}\n"), "go").is(event.StatusFailed)
+			same(t, join, o.Error.Code, event.CodeMaxLoopIterations)
 		}
 	}},
 	{name: "X-35 the list with failures is that of a map that collects, not of one around it",
@@ -79,7 +79,7 @@ var stepsFound = []rule{
 			"{type: condition, condition: \"{{ $input == 'no' }}\", \"false\": x, \"true\": [{type: set, id: z, "+
 			"values: {v: 2}}]}]}, "+
 			"{type: condition, condition: \"{{ $input == 'no' }}\", \"true\": m, limit: [{type: set, id: l, values: "+
-			"{v: 3}}]}, {type: set, id: y, values: {v: 4}}]}\n", engine.CodeMaxLoopIterations, "items[0]: ")
+			"{v: 3}}]}, {type: set, id: y, values: {v: 4}}]}\n", event.CodeMaxLoopIterations, "items[0]: ")
 	}},
 	{name: "X-55 an end that is skipped does not say the output", test: func(t *testing.T) {
 		yields(t,

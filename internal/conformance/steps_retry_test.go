@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -22,7 +22,7 @@ func runWithRetry(t *testing.T, retry string, failures ...line) (*world, *run) {
 }
 
 // calls returns how often runWithRetry called its agent, and the final status of the run.
-func calls(t *testing.T, retry string, failures ...line) (int, engine.Status) {
+func calls(t *testing.T, retry string, failures ...line) (int, event.Status) {
 	t.Helper()
 	w, r := runWithRetry(t, retry, failures...)
 	return len(w.of("a")), r.show().Status
@@ -56,7 +56,7 @@ var stepsRetry = []rule{
 		}
 		before := time.Now()
 		close(then)
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		same(t, "time to the end", time.Since(before), 0)
 		_, cut := w.over()
 		same(t, "cut off", cut, []string{"a"})
@@ -78,7 +78,7 @@ var stepsRetry = []rule{
 		synctest.Wait()
 		same(t, "asked while a child runs", w.askedSorted(), []string{"a", "b"})
 		close(then)
-		r.is(engine.StatusCompleted)
+		r.is(event.StatusCompleted)
 		same(t, "asked", len(w.asked()), 3)
 	}},
 	{name: "S4-20 max_attempts counts the calls after the first", test: func(t *testing.T) {
@@ -90,10 +90,10 @@ var stepsRetry = []rule{
 			}
 			n, status := calls(t, retry, failures...)
 			same(t, "calls that succeed at last with"+retry, n, most)
-			same(t, "status with"+retry, status, engine.StatusCompleted)
+			same(t, "status with"+retry, status, event.StatusCompleted)
 			n, status = calls(t, retry, append(failures, down())...)
 			same(t, "calls that all fail with"+retry, n, most)
-			same(t, "status with"+retry, status, engine.StatusFailed)
+			same(t, "status with"+retry, status, event.StatusFailed)
 		}
 		w, r := runWithRetry(t, ", retry: {max_attempts: 2}", down(), down())
 		same(t, "what the next step sees", w.prompt("b"), prior("go", "a (agent: a)", "A"))
@@ -111,7 +111,7 @@ var stepsRetry = []rule{
 			", backoff: {type: exponential}":                             {s, 2 * s, 4 * s, 8 * s},
 		} {
 			w, r := runWithRetry(t, ", retry: {max_attempts: 4"+backoff+"}", down(), down(), down(), down())
-			r.is(engine.StatusCompleted)
+			r.is(event.StatusCompleted)
 			same(t, "pauses with"+backoff, w.pauses()[:4], want)
 		}
 		w := newWorld(t)
@@ -159,7 +159,7 @@ var stepsRetry = []rule{
   - {id: y, type: agent, name: b}
 - {type: agent, name: c}
 `), "go")
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "calls", []int{len(w.of("a")), len(w.of("b")), len(w.of("d"))}, []int{2, 2, 2})
 		same(t, "prompt behind", w.prompt("c"), prior("go", "p/x (agent: a)", "A2", "p/deep/z (agent: d)", "D2",
 			"p/y (agent: b)", "B2"))
@@ -172,7 +172,7 @@ var stepsRetry = []rule{
 		w.plays("b", down().slow(), down().slow(), down().slow())
 		o = w.runs(
 			steps("a b c", "- type: parallel\n  id: p\n  retry: {max_attempts: 2}\n  steps: [{type: agent, name: a}, "+
-				"{type: agent, name: b}]\n- {type: agent, name: c}\n"), "go").is(engine.StatusFailed)
+				"{type: agent, name: b}]\n- {type: agent, name: c}\n"), "go").is(event.StatusFailed)
 		same(t, "calls of a block that always fails", []int{len(w.of("a")), len(w.of("b")), len(w.of("c"))},
 			[]int{3, 3, 0})
 		// A child's own retry takes precedence.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -123,7 +123,7 @@ var stepsRun = []rule{
   - {id: deep, type: parallel, steps: [{id: two, type: agent, name: d}, {id: three, type: agent, name: c}]}
 `)
 		r := w.runs(doc, "go")
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		const par = `{"steps":{"one":{"output":"c said","agent":"c"},"deep":{"steps":{"two":{"output":"d ` +
 			`said","agent":"d"},` +
 			`"three":{"output":"c said","agent":"c"}},"order":["two","three"]}},"order":["one","deep"]}`
@@ -137,7 +137,7 @@ var stepsRun = []rule{
 		head, _, _ := strings.Cut(doc, "- {id: x")
 		_, block, _ := strings.Cut(doc, "- type: parallel")
 		r = w.runs(head+"- type: parallel"+block, "go")
-		r.is(engine.StatusFailed)
+		r.is(event.StatusFailed)
 		same(t, "context of a run that failed in a block", r.stepContext(),
 			`{"par":{"steps":{"one":{"output":"c said","agent":"c"},`+
 				`"deep":{"steps":{"three":{"output":"c `+

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // instructed returns a document whose last agent, reader, has an instruction; workflow holds the
@@ -86,8 +86,8 @@ var stepsTemplate = []rule{
 			same(t, "instructions", len(w.of("reader")), 1) // nothing was sent by the step that failed
 			same(t, "instruction", w.request("reader").System, `<a said|{"x":[1, 2]}|[1,2]>`)
 			w = newWorld(t)
-			o := w.runs(instructed("a b", "<{{ $steps.a.output.no.path }}>", flow), "go").is(engine.StatusFailed)
-			same(t, "code", o.Error.Code, engine.CodeExpression)
+			o := w.runs(instructed("a b", "<{{ $steps.a.output.no.path }}>", flow), "go").is(event.StatusFailed)
+			same(t, "code", o.Error.Code, event.CodeExpression)
 			same(t, "message", o.Error.Message,
 				"instruction of agent reader: {{ $steps.a.output.no.path }}: $steps.a.output.no.path has no value")
 			same(t, "readers", len(w.of("reader")), 0)
@@ -146,7 +146,7 @@ var stepsTemplate = []rule{
 		w.says("a", "{{ $steps.b.output }}").says("b", "true")
 		o := w.runs(
 			steps("a b c", "- {type: agent, name: b}\n- {type: agent, name: a}\n- {type: condition, condition: \"{{ "+
-				"$steps.a.output }}\", true: [{type: agent, name: c}]}\n"), "go").is(engine.StatusFailed)
+				"$steps.a.output }}\", true: [{type: agent, name: c}]}\n"), "go").is(event.StatusFailed)
 		same(t, "an output in a condition", strings.Contains(o.Error.Message, "did not resolve to boolean"), true)
 	}},
 	{name: "S4-36 the order and the map of a block can be read", test: func(t *testing.T) {

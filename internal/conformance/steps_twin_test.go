@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
 )
@@ -41,7 +41,7 @@ func TestSteps_MatchesReference(t *testing.T) {
 		} else {
 			failed++
 		}
-		if code == engine.CodeMaxLoopIterations {
+		if code == event.CodeMaxLoopIterations {
 			looped++
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -114,7 +114,7 @@ func (tw *stepsTwin) step(s *twinStep) string {
 	}
 	tw.back = ""
 	if tw.loops[s.id]++; tw.loops[s.id] > tw.doc.limit && s.kind != "condition" {
-		tw.failed, tw.at, tw.timingDependent = engine.CodeMaxLoopIterations, s.id, len(tw.blocks) > 0
+		tw.failed, tw.at, tw.timingDependent = event.CodeMaxLoopIterations, s.id, len(tw.blocks) > 0
 		return ""
 	}
 	switch s.kind {
@@ -326,9 +326,9 @@ func (tw *stepsTwin) compare(t *testing.T, code string) {
 	}
 	doc := tw.doc.text()
 	r := w.runs(doc, "go")
-	want := engine.StatusCompleted
+	want := event.StatusCompleted
 	if code != "" {
-		want = engine.StatusFailed
+		want = event.StatusFailed
 	}
 	o := r.is(want)
 	if tw.timingDependent {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -67,7 +67,7 @@ var stepsWorkflows = []rule{
 		w := newWorld(t)
 		w.storeDocument("below", steps("a", `- {type: set, values: {in: "{{ $input.json().city }}"}}`+"\n"))
 		r := w.runs(parent, "go")
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"got":"Ulm"}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"got":"Ulm"}`)
 		kids := r.childRuns()
 		same(t, "child runs", len(kids), 1)
 		o := kids[0].show()
@@ -82,7 +82,7 @@ var stepsWorkflows = []rule{
 		same(t, "what the child run was given", w.prompt("a"), `{"k":1}`)
 		w.storeDocument("typed", "inputs: {city: , days: {type: integer}}\n"+steps("a", "- {type: set, values: {}}\n"))
 		failed := w.runs(steps("a", `- {id: c, type: workflow, workflow: typed, input: {days: soon, town: Ulm}}`+"\n"),
-			"go").is(engine.StatusFailed)
+			"go").is(event.StatusFailed)
 		same(t, "a wrong input", failed.Error.Message, `workflow typed: the input does not match the inputs of the `+
 			`workflow: the workflow has no input "town"; the input "city" is missing; the input "days" must be a `+
 			`whole `+
@@ -117,7 +117,7 @@ var stepsWorkflows = []rule{
 			r := w.runs(gate, "go")
 			w.storeDocument("below", steps("a", "- {type: set, values: {in: second}}\n"))
 			r.answers("yes")
-			same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"got":"first"}`)
+			same(t, "output", string(r.is(event.StatusCompleted).Output), `{"got":"first"}`)
 			same(t, "version of the child run", *r.childRuns()[0].show().Workflow.Version, 1)
 			same(t, "another version", string(w.completes(pinned, "go").Output), `{"got":"second"}`)
 			same(t, "the published one", string(w.completes(parent, "go").Output), `{"got":"second"}`)
@@ -140,7 +140,7 @@ var stepsWorkflows = []rule{
 				t.Fatal(err)
 			}
 			r := w.beginWorkflow(wf, "go")
-			same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"in":"hello!"}`)
+			same(t, "output", string(r.is(event.StatusCompleted).Output), `{"in":"hello!"}`)
 			same(t, "runs below the child run", len(r.childRuns()[0].childRuns()), 1)
 
 			dir = folder(t,
@@ -151,7 +151,7 @@ var stepsWorkflows = []rule{
 						"input: \"{{ $item }}\"}]}\n- {id: z, type: workflow, workflow: ./two.yaml, input: z}\n- "+
 						"{type: set, values: {all: \"{{ $steps.all.output }}\", z: \"{{ $steps.z.output.in }}\"}}\n"),
 				inFolder(dir))
-			same(t, "in a map too", string(w.beginWorkflow(wf, "go").is(engine.StatusCompleted).Output),
+			same(t, "in a map too", string(w.beginWorkflow(wf, "go").is(event.StatusCompleted).Output),
 				`{"all":[{"in":"x"},{"in":"y"}],"z":"z"}`)
 
 			dir = folder(t, map[string]string{
@@ -202,35 +202,35 @@ var stepsWorkflows = []rule{
 				"- {id: c, type: workflow, workflow: below, input: luck, retry: {max_attempts: 1, backoff: "+
 					"{initial_delay_seconds: 0}}, on_error: continue}\n- {type: set, values: {why: \"{{ "+
 					"$steps.c.error.message }}\"}}\n"), "go")
-		if out := string(r.is(engine.StatusCompleted).Output); !strings.Contains(out, "no luck (ended)") {
+		if out := string(r.is(event.StatusCompleted).Output); !strings.Contains(out, "no luck (ended)") {
 			t.Errorf("output %s", out)
 		}
 		same(t, "attempts, each a run", len(r.childRuns()), 2)
 
 		w.storeDocument("asks", steps("a", "- {id: q, type: ask, prompt: \"Which {{ $input }}?\"}\n"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: asks, input: city}\n"), "go")
-		o := r.is(engine.StatusPaused)
+		o := r.is(event.StatusPaused)
 		same(t, "what the parent run asks", o.Waiting[0].Prompt, "Which city?")
 		r.answers("Ulm")
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ulm"`)
-		same(t, "the child run", string(r.childRuns()[0].is(engine.StatusCompleted).Output), `"Ulm"`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `"Ulm"`)
+		same(t, "the child run", string(r.childRuns()[0].is(event.StatusCompleted).Output), `"Ulm"`)
 
 		r = w.runs(steps("a", "- {type: workflow, workflow: asks, input: city}\n"), "go")
 		if err := w.Cancel(t.Context(), r.id, "enough"); err != nil {
 			t.Fatal(err)
 		}
-		r.is(engine.StatusCancelled)
-		r.childRuns()[0].is(engine.StatusCancelled)
+		r.is(event.StatusCancelled)
+		r.childRuns()[0].is(event.StatusCancelled)
 
 		w.storeDocument("self", steps("a", "- {type: workflow, workflow: self}\n"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: self}\n"), "go")
-		if o := r.is(engine.StatusFailed); !strings.Contains(o.Error.Message, "max_nesting") {
+		if o := r.is(event.StatusFailed); !strings.Contains(o.Error.Message, "max_nesting") {
 			t.Errorf("a workflow that runs itself: %s", asJSON(o.Error))
 		}
 		w.storeDocument("work", steps("a", "- {type: agent, name: a}\n- {type: agent, name: a, id: b}\n"))
 		o = w.runs("agents: {a: {}}\nworkflow: {budget: {calls: 2}, steps: [{type: workflow, workflow: work}]}\n",
-			"go").is(engine.StatusFailed)
-		same(t, "the budget of the parent run", o.Error.Code, engine.CodeBudget)
+			"go").is(event.StatusFailed)
+		same(t, "the budget of the parent run", o.Error.Code, event.CodeBudget)
 	}},
 	{name: "X-64 what a file wants of the machine is asked for with the document", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -246,7 +246,7 @@ var stepsWorkflows = []rule{
 			t.Fatalf("start: %v", err)
 		}
 		r := w.beginWorkflow(wf, "go", func(q *service.StartRequest) { q.Trust = true })
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"said":"hi\n"}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"said":"hi\n"}`)
 	}},
 	{name: "X-65 a step without an id has that of the workflow, or the name of its file", test: func(t *testing.T) {
 		dir := folder(t, map[string]string{"city report.yaml": steps("a", "- {type: set, values: {n: 1}}\n")})

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
@@ -37,8 +38,8 @@ func withPay(t *testing.T) (*world, *tooltest.Tool) {
 
 // approves approves the held call with changed arguments.
 func (r *run) approves(arguments string) error {
-	return r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-		Value: engine.Value(`"approve"`), Arguments: engine.Value(arguments)})
+	return r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+		Value: event.Value(`"approve"`), Arguments: event.Value(arguments)})
 }
 
 var heldEdits = []rule{
@@ -48,10 +49,10 @@ var heldEdits = []rule{
 			w, pay := withPay(t)
 			r := w.runs(editDocument(permissions), "go")
 			offered := strings.Contains(permissions, "edit: [pay]")
-			same(t, "schema "+permissions, len(r.is(engine.StatusPaused).Waiting[0].Schema) > 0, offered)
+			same(t, "schema "+permissions, len(r.is(event.StatusPaused).Waiting[0].Schema) > 0, offered)
 			err := r.approves(`{"sum":4,"to":"Ann"}`)
 			if offered != (err == nil) || err != nil &&
-				(!errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), "cannot be changed")) {
+				(!errors.Is(err, waits.ErrAnswer) || !strings.Contains(err.Error(), "cannot be changed")) {
 				t.Errorf("%s: %v", permissions, err)
 			}
 			if !offered {
@@ -62,7 +63,7 @@ var heldEdits = []rule{
 			if offered {
 				want = `{"sum":4,"to":"Ann"}`
 			}
-			same(t, "output", string(r.is(engine.StatusCompleted).Output), want)
+			same(t, "output", string(r.is(event.StatusCompleted).Output), want)
 			same(t, "calls", len(pay.Calls()), 1)
 		}
 		if len(refused(t, editDocument(`{ask: [pay], edit: ["pay:"]}`))) == 0 {
@@ -77,26 +78,26 @@ var heldEdits = []rule{
 			`{"sum"`: "not JSON", `null`: "must be an object",
 			`{"memo":"` + strings.Repeat("x", 1<<20) + `"}`: "the limit is 1048576",
 		} {
-			if err := r.approves(arguments); !errors.Is(err, engine.ErrAnswer) || !strings.Contains(err.Error(), want) {
+			if err := r.approves(arguments); !errors.Is(err, waits.ErrAnswer) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.40s: %.200v, want %q", arguments, err, want)
 			}
 		}
-		no := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"reject"`),
-			Arguments: engine.Value(`{"sum":1,"to":"Ann"}`)}
-		if err := w.Answer(t.Context(), r.id, no); !errors.Is(err, engine.ErrAnswer) {
+		no := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Value: event.Value(`"reject"`),
+			Arguments: event.Value(`{"sum":1,"to":"Ann"}`)}
+		if err := w.Answer(t.Context(), r.id, no); !errors.Is(err, waits.ErrAnswer) {
 			t.Errorf("a rejection with arguments: %v", err)
 		}
-		same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
+		same(t, "open", len(r.is(event.StatusPaused).Waiting), 1)
 		if err := r.approves(`{"to":"Ann", "sum":"3"}`); err != nil { // a string is read as the value it represents
 			t.Fatal(err)
 		}
 		if err := r.approves(`{"sum":3,"to":"Ann"}`); err != nil { // the same answer again
 			t.Error(err)
 		}
-		if err := r.approves(`{"sum":2,"to":"Ann"}`); !errors.Is(err, engine.ErrWaitAnswered) {
+		if err := r.approves(`{"sum":2,"to":"Ann"}`); !errors.Is(err, waits.ErrAnswered) {
 			t.Errorf("another answer: %v", err)
 		}
-		same(t, "output, without the default of the schema", string(r.is(engine.StatusCompleted).Output),
+		same(t, "output, without the default of the schema", string(r.is(event.StatusCompleted).Output),
 			`{"sum":3,"to":"Ann"}`)
 		same(t, "calls", len(pay.Calls()), 1)
 
@@ -104,7 +105,7 @@ var heldEdits = []rule{
 		if err := r.approves(`{"to":"Bob", "sum": 5}`); err != nil {
 			t.Fatal(err)
 		}
-		if a := r.is(engine.StatusCompleted).Answers[0]; a.Arguments != nil || a.Held != nil {
+		if a := r.is(event.StatusCompleted).Answers[0]; a.Arguments != nil || a.Held != nil {
 			t.Errorf("the same arguments are a change: %s", asJSON(a))
 		}
 	}},
@@ -114,7 +115,7 @@ var heldEdits = []rule{
 		if err := r.approves(`{"sum":1,"to":"Eve"}`); err != nil {
 			t.Fatal(err)
 		}
-		o := r.is(engine.StatusFailed)
+		o := r.is(event.StatusFailed)
 		if !strings.Contains(o.Error.Message, "the permissions of this run forbid it") {
 			t.Errorf("a denied call: %s", asJSON(o.Error))
 		}
@@ -129,11 +130,11 @@ var heldEdits = []rule{
 			if err := r.approves(`{"sum":1,"to":"Ann"}`); err != nil {
 				t.Fatal(name, err)
 			}
-			waiting := r.is(engine.StatusPaused).Waiting
+			waiting := r.is(event.StatusPaused).Waiting
 			same(t, name+": calls", len(pay.Calls()), 0)
 			same(t, name, string(waiting[0].Arguments), `{"sum":1,"to":"Ann"}`)
 			r.answers("approve")
-			same(t, name+": output", string(r.is(engine.StatusCompleted).Output), `{"sum":1,"to":"Ann"}`)
+			same(t, name+": output", string(r.is(event.StatusCompleted).Output), `{"sum":1,"to":"Ann"}`)
 			same(t, name+": calls", len(pay.Calls()), 1)
 		}
 
@@ -141,14 +142,14 @@ var heldEdits = []rule{
 		w, pay = withPay(t)
 		w.storeDocument("pays", editDocument("{ask: [pay], edit: [pay]}"))
 		r = w.runs(steps("a", "- {type: workflow, workflow: pays}\n"), "go")
-		if err := r.approves(`{"sum":10,"to":"Ann"}`); !errors.Is(err, engine.ErrAnswer) ||
+		if err := r.approves(`{"sum":10,"to":"Ann"}`); !errors.Is(err, waits.ErrAnswer) ||
 			!strings.Contains(err.Error(), "/sum must be at most 9") {
 			t.Errorf("through the run above: %v", err)
 		}
 		if err := r.approves(`{"sum":2,"to":"Ann"}`); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"sum":2,"to":"Ann"}`)
+		same(t, "output", string(r.is(event.StatusCompleted).Output), `{"sum":2,"to":"Ann"}`)
 		same(t, "calls", len(pay.Calls()), 1)
 	}},
 	{name: "X-128 who asked reads the arguments that were used", test: func(t *testing.T) {
@@ -159,13 +160,13 @@ var heldEdits = []rule{
 		w.replies = passing
 		r := w.runs("agents:\n  three: {instruction: x, tools: [pay]}\nworkflow:\n  - {type: agent, name: three}\n",
 			"go", func(q *service.StartRequest) { q.Tools = []byte(p.toolset()) })
-		same(t, "held", string(r.is(engine.StatusPaused).Waiting[0].Arguments), `{"sum":5,"to":"Bob"}`)
+		same(t, "held", string(r.is(event.StatusPaused).Waiting[0].Arguments), `{"sum":5,"to":"Bob"}`)
 		w = w.restart()
 		r = &run{w, r.id}
 		if err := r.approves(`{"sum":4,"to":"Ann"}`); err != nil {
 			t.Fatal(err)
 		}
-		if out := text(r.is(engine.StatusCompleted).Output); out != "read: A person changed the arguments of this "+
+		if out := text(r.is(event.StatusCompleted).Output); out != "read: A person changed the arguments of this "+
 			"call. It was called with: {\"sum\":4,\"to\":\"Ann\"}\n\nreceipt 1" {
 			t.Errorf("the agent read %q", out)
 		}
@@ -177,10 +178,10 @@ var heldEdits = []rule{
 		if err := r.approves(`{"sum":4,"to":"Ann"}`); err != nil {
 			t.Fatal(err)
 		}
-		o := r.is(engine.StatusCompleted)
+		o := r.is(event.StatusCompleted)
 		same(t, "held", string(o.Answers[0].Held), `{"sum":5,"to":"Bob"}`)
 		same(t, "made", string(o.Answers[0].Arguments), `{"sum":4,"to":"Ann"}`)
-		same(t, "by", o.Answers[0].By.Channel, engine.ChannelProgram)
+		same(t, "by", o.Answers[0].By.Channel, event.ChannelProgram)
 		log := strings.Join(r.log(), "\n")
 		if !strings.Contains(log, `Changed arguments: {"sum":4,"to":"Ann"}.`) {
 			t.Errorf("the log is\n%s", log)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/cli"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -102,11 +102,11 @@ func heldByService(t *testing.T, doc string, p *payServer) heldRun {
 		},
 		answer: func(wait, decision, note string) string {
 			again()
-			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 				Wait: wait, Value: expr.Quote(decision), Note: note}); err != nil {
 				t.Fatal(err)
 			}
-			return text(r.is(engine.StatusCompleted).Output)
+			return text(r.is(event.StatusCompleted).Output)
 		},
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -168,7 +168,7 @@ func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) 
 	for _, open := range end.Waiting {
 		w.Open = append(w.Open, last(open.Node))
 	}
-	if end.Status == engine.StatusCompleted {
+	if end.Status == event.StatusCompleted {
 		w.Output = end.Output
 	}
 	if end.Error != nil {
@@ -196,7 +196,7 @@ func (r *run) answerOldest(doc *xDocument, n int) string {
 			value = map[string]any{"decision": value}
 		}
 		err := r.w.Answer(r.w.t.Context(), r.id, service.AnswerRequest{Wait: open.ID,
-			Value: engine.Value(asJSON(value)), By: engine.LocalBy(engine.ChannelProgram)})
+			Value: event.Value(asJSON(value)), By: event.LocalBy(event.ChannelProgram)})
 		if err != nil {
 			return "refused " + x.id
 		}
@@ -256,11 +256,11 @@ func TestExtensions_MatchesReference(t *testing.T) {
 					completed.Add(1)
 				}
 				calls.Add(int64(len(want.Calls)))
-				if want.Code == engine.CodeMaxSteps { // which step reaches the limit is unspecified
+				if want.Code == event.CodeMaxSteps { // which step reaches the limit is unspecified
 					want.Node, want.Calls, want.Acts = "", nil, nil
 				}
 				got, r := realWorld(t, doc, below, script)
-				if got.Code == engine.CodeMaxSteps {
+				if got.Code == event.CodeMaxSteps {
 					got.Node, got.Calls, got.Acts = "", nil, nil
 				}
 				if diff := cmp.Diff(want, got.settled()); diff != "" {

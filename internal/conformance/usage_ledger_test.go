@@ -7,7 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/service"
@@ -36,7 +36,7 @@ func TestUsage_MatchesProviderLedger(t *testing.T) {
 			ReasoningTokens: 7}
 		if strings.Contains(req.System, "I am lead") && len(req.Messages) == 1 {
 			return modeltest.Answer{ToolCalls: []chat.ToolCall{
-				{Name: req.Tools[0].Name, Arguments: engine.Value(`{"input":"help"}`)},
+				{Name: req.Tools[0].Name, Arguments: event.Value(`{"input":"help"}`)},
 			}, Usage: usage}
 		}
 		mu.Lock()
@@ -89,9 +89,9 @@ func TestUsage_MatchesProviderLedger(t *testing.T) {
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			byAttempt = byAttempt.Add(*d.Usage)
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			byAttempt = byAttempt.Add(*d.Usage)
 			failed++
 		}

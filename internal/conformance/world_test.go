@@ -14,7 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -189,11 +189,11 @@ func (w *world) runs(doc, input string, with ...func(*service.StartRequest)) *ru
 // completes starts a run that must complete, and returns its run object.
 func (w *world) completes(doc, input string, with ...func(*service.StartRequest)) project.Run {
 	w.t.Helper()
-	return w.runs(doc, input, with...).is(engine.StatusCompleted)
+	return w.runs(doc, input, with...).is(event.StatusCompleted)
 }
 
 // waitSettled waits until the run has ended or is paused with no call in flight.
-func (r *run) waitSettled() engine.Status {
+func (r *run) waitSettled() event.Status {
 	r.w.t.Helper()
 	ctx, cancel := context.WithTimeout(r.w.t.Context(), waitTimeout)
 	defer cancel()
@@ -205,7 +205,7 @@ func (r *run) waitSettled() engine.Status {
 }
 
 // is waits for the run and checks its status.
-func (r *run) is(want engine.Status) project.Run {
+func (r *run) is(want event.Status) project.Run {
 	r.w.t.Helper()
 	r.waitSettled()
 	o := r.show()
@@ -227,7 +227,7 @@ func (r *run) show() project.Run {
 // journaled is a run with its events.
 type journaled struct {
 	service.Recorded
-	Events []engine.Event
+	Events []event.Event
 }
 
 // recorded reads the journal of the run.
@@ -247,9 +247,9 @@ func (r *run) recorded() journaled {
 // answer sends an answer, to node if one is named.
 func (r *run) answer(value any, node ...string) error {
 	r.w.t.Helper()
-	a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram)}
+	a := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram)}
 	if value != nil {
-		a.Value = engine.Value(asJSON(value))
+		a.Value = event.Value(asJSON(value))
 	}
 	if len(node) > 0 {
 		a.Node = node[0]
@@ -259,8 +259,8 @@ func (r *run) answer(value any, node ...string) error {
 
 func (r *run) signal(name string, value any, key string) (service.SignalResult, error) {
 	r.w.t.Helper()
-	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: engine.Value(asJSON(value)),
-		Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: event.Value(asJSON(value)),
+		Key: key, By: event.LocalBy(event.ChannelProgram)})
 }
 
 // signals sends a signal that must be accepted.
@@ -312,7 +312,7 @@ func (r *run) stepContext() string {
 }
 
 // events returns the data of all events of one type.
-func events[T engine.Data](r *run) []T {
+func events[T event.Data](r *run) []T {
 	r.w.t.Helper()
 	var out []T
 	for _, e := range r.recorded().Events {
@@ -353,7 +353,7 @@ func same[T any](t *testing.T, what string, got, want T) {
 }
 
 // text returns the content of a JSON string, and any other value as its JSON.
-func text(v engine.Value) string {
+func text(v event.Value) string {
 	var s string
 	if json.Unmarshal(v, &s) == nil {
 		return s

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Default limits of one model reply, used if the kit sets none.
@@ -22,18 +22,18 @@ const (
 
 // tooLarge returns a failure for a reply that is too large for the run, or nil. The call is not
 // retried: that would cost as much, and most likely return as much.
-func (k *RunResources) tooLarge(m chat.Message) *engine.Failure {
+func (k *RunResources) tooLarge(m chat.Message) *event.Failure {
 	n := int(m.Text.Len()) + len(m.Extra)
 	for _, c := range m.ToolCalls {
 		n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
 	}
 	if most := cmp.Or(k.MaxReplyCalls, DefaultMaxReplyCalls); len(m.ToolCalls) > most {
-		return &engine.Failure{Code: CodeMaxReplyCalls,
+		return &event.Failure{Code: CodeMaxReplyCalls,
 			Message: fmt.Sprintf("the model asked for %d tool calls in one reply; limit %s of %d reached",
 				len(m.ToolCalls), CodeMaxReplyCalls, most)}
 	}
 	if most := cmp.Or(k.MaxReplyBytes, DefaultMaxReplyBytes); n > most {
-		return &engine.Failure{Code: CodeMaxReplyBytes,
+		return &event.Failure{Code: CodeMaxReplyBytes,
 			Message: fmt.Sprintf("the model's reply has %d bytes; limit %s of %d reached", n, CodeMaxReplyBytes, most)}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -44,8 +45,7 @@ type Runner interface {
 	// rejected, which changes nothing. Repeating the same answer is not an error (P24).
 	//
 	// a.By is recorded, even if another process takes the answer. A signal without a key is
-	// assigned one. Errors: the engine's errors for answers (ErrWait…, ErrAnswer, ErrEnded) and for
-	// signals (ErrSignal…).
+	// assigned one. Errors: those of package waits, and engine.ErrEnded.
 	Answer(ctx context.Context, run string, a engine.Answer) error
 	// Cancel cancels a run and returns when the cancellation is durable; calls in flight settle
 	// afterwards. Errors: engine.ErrEnded.
@@ -53,7 +53,7 @@ type Runner interface {
 	// Reopen continues a run that was ended by a limit; only limits that are set apply (D20). by is
 	// recorded. Errors: engine.ErrNotReopenable; *journal.BusyError if the run's session has
 	// another run by now.
-	Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error
+	Reopen(ctx context.Context, run string, limits workflow.Limits, by event.Actor) error
 	// Extend continues a run that ended because it had used up what its parent left for it: parent
 	// is the total that it may use by now. Errors: those of Reopen.
 	Extend(ctx context.Context, run string, parent *workflow.Budget) error
@@ -82,7 +82,7 @@ type Follower interface {
 	// order, including all that were stored when Follow returns. Events arrive in batches and late;
 	// use Watch to receive each event when it happens. Data that the event points to is shared and
 	// must not be changed. An error from take stops Follow and is returned.
-	Follow(ctx context.Context, run string, take func(*engine.Event) error) (State, error)
+	Follow(ctx context.Context, run string, take func(*event.Event) error) (State, error)
 }
 
 // Owners reports and changes which process drives a run.
@@ -155,19 +155,19 @@ type Spec struct {
 	// document's if Workflow is one of its branches. If both are "", Workflow's own are used.
 	WorkflowID, WorkflowName string
 	// Input is the run's input; nil is an empty string.
-	Input engine.Value
+	Input event.Value
 	// Limits override the workflow's limits where they are set.
 	Limits workflow.Limits
-	// Prices are recorded with the run, for its money budgets, as engine.RunCreated.Prices.
-	Prices []engine.Price
-	// Remind is recorded as engine.RunCreated.Remind.
+	// Prices are recorded with the run, for its money budgets, as event.RunCreated.Prices.
+	Prices []event.Price
+	// Remind is recorded as event.RunCreated.Remind.
 	Remind time.Duration
 	// Model overrides the model of every agent (D26) unless it is "". It is kept for a resume.
 	Model string
 	// Meta is stored with the run: target ids, branch, definition version. Keys with the prefix
 	// `hocket.` are reserved for the driver and are rejected.
 	Meta map[string]string
-	// Facts are recorded as engine.RunCreated.Facts.
+	// Facts are recorded as event.RunCreated.Facts.
 	Facts map[string]string
 	// Files are stored with the run by digest, for a resume (D19): the tools file, the reply
 	// script. They contain no secrets.
@@ -175,14 +175,14 @@ type Spec struct {
 	// Program holds the functions of a Go graph until the run leaves memory; after that the program
 	// is looked up. If nil, it is looked up immediately. It must be comparable.
 	Program Program
-	// Above is recorded as engine.RunCreated.Above.
+	// Above is recorded as event.RunCreated.Above.
 	Above *workflow.Budget
 	// Observe, if not nil, is called with the run and each batch of its events, in order and from
 	// the first event on, once they are durable, until the run leaves memory for the first time. It
 	// blocks the run, must not change its arguments, and must not use the run after it has returned
 	// unless the run has left memory.
-	Observe func(run *engine.Run, events []engine.Event)
-	// Trigger and Labels are recorded as in engine.RunCreated.
+	Observe func(run *engine.Run, events []event.Event)
+	// Trigger and Labels are recorded as in event.RunCreated.
 	Trigger string
 	Labels  workflow.Labels
 	// ParentRun and ForkedFrom name the runs from which this run was started or forked.
@@ -202,7 +202,7 @@ type Spec struct {
 
 // State is the state of a run.
 type State struct {
-	Status engine.Status
+	Status event.Status
 	// Interrupted means that the run could continue but has no living owner (D15).
 	Interrupted bool
 }
@@ -210,7 +210,7 @@ type State struct {
 // Update is one item that a watcher receives: an event, or a piece of model output.
 type Update struct {
 	// Event is nil for a delta.
-	Event *engine.Event
+	Event *event.Event
 	Delta *Delta
 }
 
@@ -244,7 +244,7 @@ type Recorder interface {
 	// whatever happened to the call's context: work that was done when a run was interrupted is
 	// kept if there is time.
 	//
-	// Errors: engine.ErrNote; any other error means that the call no longer belongs to this
+	// Errors: loop.ErrNote; any other error means that the call no longer belongs to this
 	// process, and that the fate of the note is unknown.
 	Record(note engine.FuncNote) error
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -30,26 +31,26 @@ func TestFailureOf(t *testing.T) {
 		name string
 		ctx  context.Context
 		err  error
-		want engine.Failure
+		want event.Failure
 	}{
 		{"the provider's own words", live, &model.Error{Kind: model.KindRateLimit, Message: "slow down",
 			RetryAfter: 1500 * time.Millisecond},
-			engine.Failure{Code: "rate_limit", Message: "slow down", Retryable: true, RetryAfterMS: 1500}},
+			event.Failure{Code: "rate_limit", Message: "slow down", Retryable: true, RetryAfterMS: 1500}},
 		{"never again", live, &model.Error{Kind: model.KindAuth, Message: "no key"},
-			engine.Failure{Code: "auth", Message: "no key"}},
+			event.Failure{Code: "auth", Message: "no key"}},
 		{"wrapped", live, fmt.Errorf("layer: %w", &model.Error{Kind: model.KindServer, Message: "500"}),
-			engine.Failure{Code: "server", Message: "500", Retryable: true}},
+			event.Failure{Code: "server", Message: "500", Retryable: true}},
 		{"tool", live, &tool.Error{Kind: tool.KindNetwork, Message: "refused"},
-			engine.Failure{Code: "network", Message: "refused", Retryable: true}},
+			event.Failure{Code: "network", Message: "refused", Retryable: true}},
 		{"tool that may have acted (P12)", live, &tool.Error{Kind: tool.KindTimeout, Message: "late",
 			OutcomeUnknown: true},
-			engine.Failure{Code: "timeout", Message: "late"}},
-		{"cancelled", done, done.Err(), engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
+			event.Failure{Code: "timeout", Message: "late"}},
+		{"cancelled", done, done.Err(), event.Failure{Code: event.CodeCancelled, Message: "cancelled"}},
 		{"cancelled in other words", done, errors.New("connection closed"),
-			engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
+			event.Failure{Code: event.CodeCancelled, Message: "cancelled"}},
 		{"deadline", live, context.DeadlineExceeded,
-			engine.Failure{Code: engine.CodeTimeout, Message: context.DeadlineExceeded.Error(), Retryable: true}},
-		{"anything else", live, errors.New("odd"), engine.Failure{Code: "internal", Message: "odd"}},
+			event.Failure{Code: event.CodeTimeout, Message: context.DeadlineExceeded.Error(), Retryable: true}},
+		{"anything else", live, errors.New("odd"), event.Failure{Code: "internal", Message: "odd"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -197,22 +198,22 @@ func TestFailures(t *testing.T) {
 	result := func(r tool.Result, err error) *tools {
 		return &tools{call: func(context.Context, tool.Call) (tool.Result, error) { return r, err }}
 	}
-	ask := func(k *driver.RunResources) *engine.Failure {
+	ask := func(k *driver.RunResources) *event.Failure {
 		return k.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Agent: &workflow.Agent{ID: "a"}}, nil).Failure
 	}
-	use := func(k *driver.RunResources) *engine.Failure {
+	use := func(k *driver.RunResources) *event.Failure {
 		return toolResult(k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"}, nil)).Failure
 	}
-	call := func(k *driver.RunResources) *engine.Failure {
+	call := func(k *driver.RunResources) *event.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
 	gives := func(r engine.FuncResult) *driver.RunResources {
 		return &driver.RunResources{Program: constProgram{FuncResult: r}}
 	}
-	odd := map[string]engine.Value{"\xff": engine.Value("1")}
+	odd := map[string]event.Value{"\xff": event.Value("1")}
 	tests := []struct {
 		name string
-		do   func(*driver.RunResources) *engine.Failure
+		do   func(*driver.RunResources) *event.Failure
 		kit  *driver.RunResources
 		code string
 	}{
@@ -231,13 +232,13 @@ func TestFailures(t *testing.T) {
 		}, "failed"},
 		{"a result that is not JSON", use, &driver.RunResources{Tools: result(tool.Result{Structured: bad}, nil)},
 			"internal"},
-		{"no program", call, &driver.RunResources{}, engine.CodeFunc},
+		{"no program", call, &driver.RunResources{}, event.CodeFunc},
 		{"more of a field that does not grow", call,
 			gives(engine.FuncResult{Grown: []typed.Growth{(typed.State{}).Grown("n", ",1")}}), "internal"},
-		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}),
+		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]event.Value{"n": bad}}),
 			"internal"},
 		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
-		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}),
+		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []event.SignalRaised{{Data: odd}}}),
 			"internal"},
 	}
 	for _, tt := range tests {
@@ -265,12 +266,12 @@ func TestTimeout(t *testing.T) {
 				return tool.Result{}, stuck(ctx)
 			}},
 		}
-		failures := []*engine.Failure{
+		failures := []*event.Failure{
 			kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Timeout: time.Second}, nil).Failure,
 			toolResult(kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second}, nil)).Failure,
 		}
 		for i, f := range failures {
-			if isModel := i == 0; f == nil || f.Code != engine.CodeTimeout || f.Retryable != isModel {
+			if isModel := i == 0; f == nil || f.Code != event.CodeTimeout || f.Retryable != isModel {
 				t.Errorf("call %d: %+v, want a timeout, retryable %t", i, f, isModel)
 			}
 		}

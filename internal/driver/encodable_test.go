@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	_ "github.com/hocket-run/hocket/internal/randtest"
@@ -22,41 +23,41 @@ type hostile struct {
 	rt *rapid.T
 }
 
-func (h hostile) value() engine.Value {
-	return rapid.SampledFrom([]engine.Value{nil, engine.Value(`1`), engine.Value(`2`), engine.Value(`""`),
-		engine.Value(`[]`), engine.Value(`{"b":[]}`), engine.Value("\"\xff\""), engine.Value(`{`),
-		engine.Value(`{"a":1}`), {}}).Draw(h.rt, "value")
+func (h hostile) value() event.Value {
+	return rapid.SampledFrom([]event.Value{nil, event.Value(`1`), event.Value(`2`), event.Value(`""`),
+		event.Value(`[]`), event.Value(`{"b":[]}`), event.Value("\"\xff\""), event.Value(`{`),
+		event.Value(`{"a":1}`), {}}).Draw(h.rt, "value")
 }
 
 func (h hostile) name() string {
 	return rapid.SampledFrom([]string{"a", "", "$usage", "b", "c", "\xff"}).Draw(h.rt, "name")
 }
 
-func (h hostile) fields() map[string]engine.Value {
-	out := map[string]engine.Value{}
+func (h hostile) fields() map[string]event.Value {
+	out := map[string]event.Value{}
 	for range rapid.IntRange(0, 2).Draw(h.rt, "fields") {
 		out[h.name()] = h.value()
 	}
 	return out
 }
 
-func (h hostile) Merge(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
+func (h hostile) Merge(string, map[string]event.Value, engine.View) (map[string]event.Value, error) {
 	return h.fields(), nil
 }
 
-func (h hostile) OnError(string, engine.Failure, error, engine.View) (engine.ErrorAction, error) {
+func (h hostile) OnError(string, event.Failure, error, engine.View) (engine.ErrorAction, error) {
 	return engine.ErrorAction{Kind: "skip", Update: h.fields()}, nil
 }
 
 func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	if rapid.IntRange(0, 4).Draw(h.rt, "fails") == 0 {
-		return engine.FuncResult{Failure: &engine.Failure{Code: h.name(), Message: h.name(), Stack: h.name()},
+		return engine.FuncResult{Failure: &event.Failure{Code: h.name(), Message: h.name(), Stack: h.name()},
 			Output: h.value()}
 	}
 	return engine.FuncResult{
 		Update: h.fields(), Output: h.value(), Goto: rapid.SampledFrom([][]string{nil, nil, nil, nil, {"\xff"}}).Draw(
 			h.rt, "goto"),
-		Signals: rapid.SampledFrom([][]engine.SignalRaised{nil, {{Signal: h.name(), Data: h.fields(), Event: true}}}).
+		Signals: rapid.SampledFrom([][]event.SignalRaised{nil, {{Signal: h.name(), Data: h.fields(), Event: true}}}).
 			Draw(h.rt, "signals"),
 	}
 }
@@ -88,10 +89,10 @@ func TestEvents_Encodable(t *testing.T) {
 			rt.Fatal(err)
 		}
 		run, kit, info := engine.New(plan, "r"), &driver.RunResources{Program: h}, &driver.Info{Run: "r"}
-		created := engine.RunCreated{Input: engine.Value(`{"a":1}`)}
+		created := event.RunCreated{Input: event.Value(`{"a":1}`)}
 		if rapid.IntRange(0, 4).Draw(rt, "odd start") == 0 {
 			cost := rapid.SampledFrom([]float64{0, 1, math.NaN(), math.Inf(1)}).Draw(rt, "cost")
-			created = engine.RunCreated{Input: h.value(), Meta: map[string]string{h.name(): "\xff"},
+			created = event.RunCreated{Input: h.value(), Meta: map[string]string{h.name(): "\xff"},
 				Facts: map[string]string{h.name(): ""}, Limits: workflow.Limits{MaxCostUSD: cost}}
 		}
 		in := []engine.Input{{At: time.Unix(1, 0), Data: engine.Start{Created: created}}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -67,14 +68,14 @@ func (e *ElsewhereError) Error() string {
 // FailureOf converts the error of a call into the failure that is journaled: its code, the other
 // side's own message, and whether the same call may succeed later. ctx is the call's context; its
 // cancellation cause distinguishes a timeout from a cancellation.
-func FailureOf(ctx context.Context, err error) *engine.Failure {
+func FailureOf(ctx context.Context, err error) *event.Failure {
 	var (
 		me *model.Error
 		te *tool.Error
 	)
 	switch {
 	case errors.As(err, &me):
-		return &engine.Failure{
+		return &event.Failure{
 			Code:         string(me.Kind),
 			Message:      me.Message + retryAfterNote(me.RetryAfter),
 			Retryable:    me.Kind.IsTransient(),
@@ -83,14 +84,14 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 	case errors.As(err, &te):
 		// A call that may have been executed must not be repeated automatically (P12).
 		transient := te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork
-		return &engine.Failure{Code: string(te.Kind), Message: te.Message, Retryable: transient && !te.OutcomeUnknown}
+		return &event.Failure{Code: string(te.Kind), Message: te.Message, Retryable: transient && !te.OutcomeUnknown}
 	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout),
 		errors.Is(err, context.DeadlineExceeded):
-		return &engine.Failure{Code: engine.CodeTimeout, Message: timeoutMessage(ctx, err), Retryable: true}
+		return &event.Failure{Code: event.CodeTimeout, Message: timeoutMessage(ctx, err), Retryable: true}
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
-		return &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
+		return &event.Failure{Code: event.CodeCancelled, Message: "cancelled"}
 	}
-	return &engine.Failure{Code: codeInternal, Message: err.Error()}
+	return &event.Failure{Code: codeInternal, Message: err.Error()}
 }
 
 // retryAfterNote returns a note that a call is not retried because the server asks to wait longer

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -30,33 +31,33 @@ func NewHistory(run string, fold *engine.Run) *History {
 }
 
 // Add adds the next event, which must be the last one passed to the fold.
-func (h *History) Add(e engine.Event) {
+func (h *History) Add(e event.Event) {
 	switch d := e.Data.(type) {
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		h.used(d.Source)
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		h.used(d.Source)
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		if agent, arguments, ok := h.fold.ToolCall(d.Call); ok {
 			h.open[d.Call] = tool.Call{Run: h.run, Agent: agentID(agent), Node: e.Node, Name: d.Tool,
 				Arguments: arguments, Key: h.run + "/" + d.Call}
 		}
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		if c, ok := h.open[d.Call]; ok {
 			delete(h.open, d.Call)
-			d = d.Whole(engine.JSONOf)
+			d = d.Whole(event.JSONOf)
 			h.Tools = append(h.Tools, tool.Finished{Call: c, Result: tool.Result{Text: d.Text, IsError: d.IsError,
 				Structured: d.Structured}})
 		}
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		delete(h.open, d.Call)
-	case *engine.ToolsPinned:
+	case *event.ToolsPinned:
 		h.pin(d.Pins)
 	}
 }
 
 // pin adds pinned definitions. Pins that cannot be read are ignored: their tools are listed again.
-func (h *History) pin(raw engine.Value) {
+func (h *History) pin(raw event.Value) {
 	var pins tool.Pins
 	if json.Unmarshal(raw, &pins) != nil {
 		return

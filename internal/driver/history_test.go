@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -29,7 +30,7 @@ func TestHistory(t *testing.T) {
 	w.Finish("agent inner", enginetest.Asks(enginetest.Call("c1", "u", `{"by":"inner"}`),
 		enginetest.Call("c3", "broken", `{}`)))
 	w.Finish("tool u", enginetest.Returns("inner"))
-	w.Finish("tool broken", &engine.ToolResult{Failure: &engine.Failure{Code: "server", Message: "boom"}})
+	w.Finish("tool broken", &engine.ToolResult{Failure: &event.Failure{Code: "server", Message: "boom"}})
 	w.Finish("tool t", &engine.ToolResult{Text: "outer", IsError: true})
 	w.Finish("agent inner", enginetest.Say("done"))
 	over := enginetest.Reply("over")

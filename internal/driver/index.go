@@ -3,6 +3,7 @@ package driver
 import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -10,26 +11,26 @@ import (
 // output and error when it ends, and only its input when it continues after it had ended. It
 // returns nil if nothing changes. The input is not indexed when the run starts: most runs end soon,
 // and replacing an entry costs three times as much as creating one.
-func Index(run *engine.Run, events []engine.Event) *journal.Index {
+func Index(run *engine.Run, events []event.Event) *journal.Index {
 	var ix *journal.Index
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.RunResumed:
-			if d.Reason == engine.ReasonReopened {
+		case *event.RunResumed:
+			if d.Reason == event.ReasonReopened {
 				ix = texts(ix, run, nil, "")
 				ix.Outcome = journal.Outcome{}
 			}
-		case *engine.RunPaused:
+		case *event.RunPaused:
 			ix = texts(ix, run, nil, "")
 			ix.Outcome = used(run)
-		case *engine.RunCompleted:
+		case *event.RunCompleted:
 			ix = texts(ix, run, run.Output(), "")
 			ix.Outcome = used(run)
-		case *engine.RunFailed:
+		case *event.RunFailed:
 			ix = texts(ix, run, nil, d.Error.Message)
 			ix.Outcome = used(run)
 			ix.Outcome.Code, ix.Outcome.Message = d.Error.Code, journal.Cut(d.Error.Message, journal.MaxMessage)
-		case *engine.RunCancelled:
+		case *event.RunCancelled:
 			ix = texts(ix, run, nil, d.Reason)
 			ix.Outcome = used(run)
 		}
@@ -37,7 +38,7 @@ func Index(run *engine.Run, events []engine.Event) *journal.Index {
 	return ix
 }
 
-func texts(ix *journal.Index, run *engine.Run, output engine.Value, problem string) *journal.Index {
+func texts(ix *journal.Index, run *engine.Run, output event.Value, problem string) *journal.Index {
 	if ix == nil {
 		ix = &journal.Index{}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -95,7 +96,7 @@ func (NoCaller) Info() *Info { return nil }
 
 // Record implements Recorder.
 func (NoCaller) Record(engine.FuncNote) error {
-	return fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote)
+	return fmt.Errorf("%w: notes cannot be recorded here", loop.ErrNote)
 }
 
 // Idle implements Caller.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -168,7 +170,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		}
 	}()
 	if k.Models == nil {
-		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest),
+		return engine.ModelResult{ID: c.ID, Failure: &event.Failure{Code: string(model.KindInvalidRequest),
 			Message: "no models are configured"}}
 	}
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfModel, Step: c.Step, Model: c.Model})
@@ -254,7 +256,7 @@ func (k *RunResources) guarded(ctx context.Context, info *Info, c *engine.CallMo
 	for _, tc := range engine.Delegating(c.Agent, reply) {
 		call := tool.Call{Run: info.Run, Agent: c.Agent.ID, Within: c.Within, Node: c.Node, Name: tc.Name,
 			Arguments: tc.Arguments, Delegates: true}
-		call.OtherName, call.OtherArguments = engine.OtherName(c.Agent, tc.Name, tc.Arguments)
+		call.OtherName, call.OtherArguments = loop.OtherName(c.Agent, tc.Name, tc.Arguments)
 		if _, asks := k.Tools.Order(ctx, call); asks && !slices.Contains(names, tc.Name) {
 			names = append(names, tc.Name)
 		}
@@ -394,13 +396,13 @@ func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallF
 	res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {
-			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc,
+			res = engine.FuncResult{ID: c.ID, Failure: &event.Failure{Code: event.CodeFunc,
 				Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
 	if k.Program == nil {
-		return engine.FuncResult{ID: c.ID, Failure: &engine.Failure{
-			Code:    engine.CodeFunc,
+		return engine.FuncResult{ID: c.ID, Failure: &event.Failure{
+			Code:    event.CodeFunc,
 			Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
 		}}
 	}
@@ -419,7 +421,7 @@ func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallF
 	f = cmp.Or(f, badFields(c.Func, res.Update))
 	for i := range res.Grown {
 		if g := &res.Grown[i]; f == nil && g.Check() != nil {
-			f = &engine.Failure{Code: codeInternal,
+			f = &event.Failure{Code: codeInternal,
 				Message: fmt.Sprintf("function %q returned a value of field %q that is not JSON", c.Func, g.Field())}
 		}
 	}

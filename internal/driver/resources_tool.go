@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -32,7 +34,7 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 		}
 	}()
 	if k.Tools == nil {
-		return engine.ToolResult{Failure: &engine.Failure{
+		return engine.ToolResult{Failure: &event.Failure{
 			Code: string(tool.KindUnknownTool), Message: tool.Unknown(toolCall(info.Run, c), nil),
 		}}, nil
 	}
@@ -49,7 +51,7 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 			Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input, Signal: h.Signal, Roles: h.Roles,
 		}
 		if b := h.Below; b != nil {
-			hold.Below = &engine.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}
+			hold.Below = &event.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}
 		}
 		return res, hold
 	}
@@ -89,7 +91,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 	if c.Agent != nil {
 		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs
 		if c.Delegates {
-			call.OtherName, call.OtherArguments = engine.OtherName(c.Agent, c.Tool, c.Arguments)
+			call.OtherName, call.OtherArguments = loop.OtherName(c.Agent, c.Tool, c.Arguments)
 		}
 	}
 	return call
@@ -97,7 +99,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 
 // newPins returns what the tools pinned since the last call, in the engine's format, or nil for
 // nothing.
-func (k *RunResources) newPins() engine.Value {
+func (k *RunResources) newPins() event.Value {
 	p, ok := k.Tools.(Pinner)
 	if !ok {
 		return nil

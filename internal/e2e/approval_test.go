@@ -19,7 +19,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/client/api"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/op"
 )
 
@@ -65,14 +66,14 @@ func TestApproval_AllTransports(t *testing.T) {
 	checkStatus(t, res, 201, res.JSON201)
 	for name, way := range map[string]struct {
 		d  decider
-		by engine.Actor
+		by event.Actor
 	}{
-		"API": {&byAPI{w, c}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
+		"API": {&byAPI{w, c}, event.Actor{Name: "HOCKET_TOKEN", Channel: event.ChannelHTTP}},
 		"CLI at the server": {&byCLI{w, []string{"--server", w.p.url}},
-			engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
-		"CLI beside on a file": {&byCLI{w, nil}, engine.LocalBy(engine.ChannelCLI)},
+			event.Actor{Name: "HOCKET_TOKEN", Channel: event.ChannelHTTP}},
+		"CLI beside on a file": {&byCLI{w, nil}, event.LocalBy(event.ChannelCLI)},
 		"MCP": {&byMCP{w, w.session(t, testToken)},
-			engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelMCP}},
+			event.Actor{Name: "HOCKET_TOKEN", Channel: event.ChannelMCP}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +84,7 @@ func TestApproval_AllTransports(t *testing.T) {
 }
 
 // decideBoth decides both waits of a run, the last one first.
-func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
+func decideBoth(t *testing.T, w *world, d decider, by event.Actor) {
 	run := d.start(t)
 	if list := d.paused(t); !slices.Contains(list, run) {
 		t.Errorf("the list %v has no %s", list, run)
@@ -130,7 +131,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	var run2 struct {
 		Answers []struct {
 			Wait string
-			By   engine.Actor
+			By   event.Actor
 			At   time.Time
 		}
 	}
@@ -164,10 +165,10 @@ func tooLate(t *testing.T, d decider) {
 // refusalReason returns the word for the reason in a rejection message.
 func refusalReason(text string) string {
 	for is, of := range map[string][]string{
-		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
-		answered:  {engine.ErrWaitAnswered.Error(), "already has a different answer"},
-		closed:    {engine.ErrWaitClosed.Error(), "that wait is not open any more"},
-		unknown:   {engine.ErrWaitNotFound.Error(), "no such wait"},
+		ambiguous: {waits.ErrAmbiguous.Error(), "waits for 2 answers"},
+		answered:  {waits.ErrAnswered.Error(), "already has a different answer"},
+		closed:    {waits.ErrClosed.Error(), "that wait is not open any more"},
+		unknown:   {waits.ErrNotFound.Error(), "no such wait"},
 	} {
 		if slices.ContainsFunc(of, func(s string) bool { return strings.Contains(text, s) }) {
 			return is

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/longtest"
@@ -91,11 +91,11 @@ func (c *cluster) check() lost {
 		for _, e := range events {
 			text := ""
 			switch d := e.Data.(type) {
-			case *engine.ModelReplied:
+			case *event.ModelReplied:
 				if text = d.Message.Text.String(); len(d.Message.ToolCalls) > 0 {
 					text = string(d.Message.ToolCalls[0].Arguments)
 				}
-			case *engine.ToolReturned:
+			case *event.ToolReturned:
 				text = d.Text
 			}
 			if reply := replied.FindString(text); reply != "" {

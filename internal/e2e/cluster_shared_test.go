@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -145,7 +145,7 @@ func TestClusterIdempotency(t *testing.T) {
 	}
 	answered := 0
 	for _, e := range c.journals()[run] {
-		if _, ok := e.Data.(*engine.WaitAnswered); ok {
+		if _, ok := e.Data.(*event.WaitAnswered); ok {
 			answered++
 		}
 	}

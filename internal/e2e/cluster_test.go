@@ -21,7 +21,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -335,11 +335,11 @@ func (c *cluster) open() *service.Service {
 }
 
 // journals returns the events of all runs.
-func (c *cluster) journals() map[string][]engine.Event {
+func (c *cluster) journals() map[string][]event.Event {
 	c.t.Helper()
 	s := c.open()
 	defer s.Close()
-	all := map[string][]engine.Event{}
+	all := map[string][]event.Event{}
 	for q := (journal.Query{Limit: 1000}); ; {
 		heads, next, err := s.List(c.t.Context(), q)
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -322,7 +322,7 @@ func (l *load) journaled(t *testing.T) map[string]bool {
 				t.Fatal(err)
 			}
 			for _, e := range events {
-				if d, ok := e.Data.(*engine.ModelReplied); ok {
+				if d, ok := e.Data.(*event.ModelReplied); ok {
 					texts[d.Message.Text.String()] = true
 				}
 			}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -322,7 +322,7 @@ func (p *pair) check() {
 		}
 		replies := 0
 		for _, e := range events {
-			if d, ok := e.Data.(*engine.ModelReplied); ok {
+			if d, ok := e.Data.(*event.ModelReplied); ok {
 				replies++
 				journaled[d.Message.Text.String()]++
 				ofRun[pairInput.FindString(d.Message.Text.String())] = h.Run

@@ -13,6 +13,9 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -34,9 +37,9 @@ func TestActivate_FuzzSeeds(t *testing.T) {
 // refusals lists the only errors that Activate may return: a *DivergenceError would be a bug.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
-	engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
-	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer, engine.ErrNote,
-	engine.ErrNoteLate, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
+	waits.ErrNotFound, waits.ErrAmbiguous,
+	waits.ErrAnswered, waits.ErrClosed, engine.ErrInput, waits.ErrAnswer, loop.ErrNote,
+	engine.ErrNoteLate, waits.ErrSignalWait, waits.ErrSignalName, waits.ErrSignal, waits.ErrSignalsFull,
 }
 
 func activateOdd(t *testing.T, rt *rapid.T) {
@@ -75,8 +78,8 @@ type inputGen struct {
 func (o inputGen) int(name string, n int) int { return rapid.IntRange(0, max(0, n-1)).Draw(o.rt, name) }
 
 // value returns unusual JSON, or no JSON at all.
-func (o inputGen) value() engine.Value {
-	return engine.Value(rapid.SampledFrom([]string{
+func (o inputGen) value() event.Value {
+	return event.Value(rapid.SampledFrom([]string{
 		``, `null`, `{}`, `[]`, `""`, `"yes"`, `"reject this"`, `"retry"`, `{"decision":"approve","note":7}`,
 		`{"decision":42}`, `1e999`, `-0`, `"\ud800"`, `{"a":{"a":1,"a":2}}`, `{"no`, `tru`,
 		`"` + strings.Repeat("x", 300) + `"`, strings.Repeat("[", 50) + strings.Repeat("]", 50),
@@ -102,18 +105,18 @@ func (o inputGen) id() string {
 	return id
 }
 
-func (o inputGen) failure() *engine.Failure {
+func (o inputGen) failure() *event.Failure {
 	if o.int("failure", 3) > 0 {
 		return nil
 	}
-	return &engine.Failure{Code: rapid.SampledFrom([]string{"", "rate_limit", "max_steps", "cancelled", "\xff"}).Draw(
+	return &event.Failure{Code: rapid.SampledFrom([]string{"", "rate_limit", "max_steps", "cancelled", "\xff"}).Draw(
 		o.rt, "code"), Message: "\xff", RetryAfterMS: int64(o.int("after", 3)-1) * (1 << 61)}
 }
 
 func (o inputGen) input() engine.InputData {
 	switch o.int("input", 14) {
 	case 0:
-		return engine.Start{Created: engine.RunCreated{Input: o.value()}, Queued: o.int("queued", 2) == 0}
+		return engine.Start{Created: event.RunCreated{Input: o.value()}, Queued: o.int("queued", 2) == 0}
 	case 13:
 		return engine.Admitted{}
 	case 1, 2:

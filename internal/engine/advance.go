@@ -1,5 +1,9 @@
 package engine
 
+import (
+	"github.com/hocket-run/hocket/internal/engine/event"
+)
+
 // decisions are all the ways in which a run continues by itself, in the order in which they are
 // tried. Each reads the state and creates the events for whatever can continue, none if nothing
 // can. Their effect depends on the state alone: after a fold with all scopes awake, nothing is left
@@ -51,7 +55,7 @@ func (r *Run) IsCut() bool { return r.cut }
 // continue it.
 func (m *machine) mustStop() bool {
 	if m.due != nil && !m.cut {
-		m.cut = m.state.Status == StatusRunning && len(m.out) > 0 && (m.made > cutBytes || m.due())
+		m.cut = m.state.Status == event.StatusRunning && len(m.out) > 0 && (m.made > cutBytes || m.due())
 	}
 	return m.cut
 }
@@ -62,5 +66,5 @@ const cutBytes = 8 << 20
 
 // startable reports whether the run can start anything.
 func (s *state) startable() bool {
-	return s.Ending == nil && (s.Status == StatusRunning || s.Status == StatusPaused)
+	return s.Ending == nil && (s.Status == event.StatusRunning || s.Status == event.StatusPaused)
 }

@@ -18,8 +18,8 @@ import (
 func (m *machine) ask(id, fr int, added ...chat.Message) {
 	f, a := m.frame(id, fr), m.agent(id, fr)
 	if f.Turns >= a.Turns() {
-		m.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
-		m.frameFailed(id, fr, Failure{Code: CodeMaxTurns,
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeMaxTurns, Max: int64(a.Turns())})
+		m.frameFailed(id, fr, event.Failure{Code: event.CodeMaxTurns,
 			Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, m.failStep)
 		return
 	}
@@ -34,7 +34,7 @@ func (m *machine) ask(id, fr int, added ...chat.Message) {
 	if !ok {
 		return
 	}
-	m.emitStep(id, &ModelCalled{
+	m.emitStep(id, &event.ModelCalled{
 		Call: m.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
 		Conversation: f.Conv, Length: len(m.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
@@ -62,10 +62,10 @@ func (m *machine) facts(a *plan.Agent) []string {
 			out = append(out, text)
 		}
 	}
-	add(a.AddDate, FactDate)
-	add(a.AddEnvironment, FactEnvironment)
+	add(a.AddDate, event.FactDate)
+	add(a.AddEnvironment, event.FactEnvironment)
 	for _, file := range a.PromptFiles {
-		add(true, FactFile+file)
+		add(true, event.FactFile+file)
 	}
 	return out
 }
@@ -82,19 +82,20 @@ func (m *machine) endFrame(id, fr int, reply chat.Message) {
 			return
 		}
 		m.frameFailed(id, fr,
-			Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s",
-				a.Title(), reason)}, m.failStep)
+			event.Failure{Code: event.CodeInvalidOutput,
+				Message: fmt.Sprintf("reply of agent %s does not match its schema: %s",
+					a.Title(), reason)}, m.failStep)
 		return
 	}
-	done := StepCompleted{Output: out}
+	done := event.StepCompleted{Output: out}
 	if string(m.state.replyText(id, fr).Value()) == string(out) {
 		done.Output, done.Reply = nil, true
-	} else if v, ok := JSONOf(reply.Text.String()); ok && bytes.Equal(v, out) {
+	} else if v, ok := event.JSONOf(reply.Text.String()); ok && bytes.Equal(v, out) {
 		done.Output, done.JSON = nil, true
 	}
 	if f := m.frame(id, fr); f.Parent >= 0 {
 		parent := f.Parent
-		m.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply,
+		m.emitStep(id, &event.SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply,
 			JSON: done.JSON})
 		m.turnAnswered(id, parent)
 		return
@@ -104,7 +105,7 @@ func (m *machine) endFrame(id, fr int, reply chat.Message) {
 
 // finalOutput converts the text of a reply into the agent's output. reason is why the text does not
 // match the agent's schema, or "" if it does.
-func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
+func finalOutput(a *plan.Agent, text string) (out event.Value, reason string) {
 	if a.Schema != nil {
 		v, ok := chat.JSONIn(text)
 		if !ok {
@@ -127,7 +128,7 @@ func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
 // frameFailed fails an agent loop: a sub-agent's failure becomes its parent's (S0-56), and so on
 // outward, up to a parent whose model receives it as the result of the call. If there is none, end
 // fails the step.
-func (m *machine) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
+func (m *machine) frameFailed(id, fr int, f event.Failure, end func(int, event.Failure)) {
 	if m.graph.Step(id).Status != stepRunning {
 		return
 	}
@@ -139,7 +140,7 @@ func (m *machine) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 		}
 		if m.agent(id, parent).SubagentFailure == workflow.SubagentReports {
 			m.unwind(id, fr, f)
-			m.emitStep(id, &SubagentFailed{Frame: fr, Call: m.frame(id, fr).Call, Error: f})
+			m.emitStep(id, &event.SubagentFailed{Frame: fr, Call: m.frame(id, fr).Call, Error: f})
 			m.turnAnswered(id, parent)
 			return
 		}
@@ -149,14 +150,14 @@ func (m *machine) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 
 // failInside fails every active sub-agent of a step inside frame outer, or in the whole step if
 // outer is negative, innermost first.
-func (m *machine) failInside(id, outer int, f Failure) {
+func (m *machine) failInside(id, outer int, f event.Failure) {
 	a := m.graph.Step(id).Loop.Agent
 	if a == nil {
 		return
 	}
 	for i := range slices.Backward(a.Frames) {
 		if fr := m.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && (outer < 0 || a.Inside(i, outer)) {
-			m.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
+			m.emitStep(id, &event.SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -25,9 +26,9 @@ func solo(t *testing.T, a workflow.Agent, change func(*workflow.Node)) *enginete
 	return w
 }
 
-func failure(t *testing.T, w *enginetest.World) engine.Failure {
+func failure(t *testing.T, w *enginetest.World) event.Failure {
 	t.Helper()
-	f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+	f, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 	if !ok {
 		t.Fatalf("the run has not failed\n%s", w.Log())
 	}
@@ -49,7 +50,7 @@ func TestAgent_ToolResultOrder(t *testing.T) {
 		}
 		for _, tool := range order {
 			if tool == "y" {
-				w.Finish("tool y", &engine.ToolResult{Failure: &engine.Failure{Code: "tool", Message: "y is down"}})
+				w.Finish("tool y", &engine.ToolResult{Failure: &event.Failure{Code: "tool", Message: "y is down"}})
 				continue
 			}
 			w.Finish("tool "+tool, &engine.ToolResult{Text: "from " + tool, IsError: tool == "z"})
@@ -64,7 +65,7 @@ tool! 3: from z
 			t.Errorf("order %v\n%swant\n%s", order, got, want)
 		}
 		w.Finish("a", enginetest.Say("end"))
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		w.CheckPrefixes()
 	}
 }
@@ -167,7 +168,7 @@ func TestTurnLimit(t *testing.T) {
 		}
 		w.Tool = func(*engine.CallTool) *engine.ToolResult { return enginetest.Returns("ok") }
 		w.Go(nil)
-		if f := failure(t, w); turns != want || f.Code != engine.CodeMaxTurns ||
+		if f := failure(t, w); turns != want || f.Code != event.CodeMaxTurns ||
 			f.Message != fmt.Sprintf("agent a did not finish within %d turns", want) {
 			t.Errorf("%d turns, then %+v", turns, f)
 		}
@@ -216,10 +217,10 @@ func TestNoProgress(t *testing.T) {
 				}
 			}
 			if tc.turns == 0 {
-				wantStatus(t, w, engine.StatusRunning)
+				wantStatus(t, w, event.StatusRunning)
 				return
 			}
-			if f := failure(t, w); f.Code != engine.CodeNoProgress || turns != tc.turns {
+			if f := failure(t, w); f.Code != event.CodeNoProgress || turns != tc.turns {
 				t.Errorf("after %d turns %+v, want %d turns", turns, f, tc.turns)
 			}
 		})
@@ -261,12 +262,12 @@ func TestStructuredOutput(t *testing.T) {
 				w.Finish("a", enginetest.Say("%s", text))
 			}
 			if tc.want == "" {
-				if f := failure(t, w); f.Code != engine.CodeInvalidOutput {
+				if f := failure(t, w); f.Code != event.CodeInvalidOutput {
 					t.Errorf("got %+v", f)
 				}
 				return
 			}
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			if got := string(w.Run.Output()); got != tc.want {
 				t.Errorf("output %s, want %s", got, tc.want)
 			}
@@ -313,7 +314,7 @@ func TestRetryInsideToolLoop(t *testing.T) {
 		}
 	}
 	w.Finish("a", enginetest.Say("end"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	tools := 0
 	for id := range w.Calls {
 		if strings.HasPrefix(id, "1.0.2#") {
@@ -340,7 +341,7 @@ func TestRetryOfAgentStep(t *testing.T) {
 		t.Errorf("began anew with %s in %s", enginetest.Conv(c.Messages), c.Conversation)
 	}
 	w.Finish("a", enginetest.Say("no"))
-	if f := failure(t, w); f.Code != engine.CodeInvalidOutput {
+	if f := failure(t, w); f.Code != event.CodeInvalidOutput {
 		t.Errorf("got %+v", f)
 	}
 }

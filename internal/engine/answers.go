@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -15,7 +16,7 @@ import (
 )
 
 // readAnswer is [waits.Waits.Read] for an answer that is not a signal.
-func (m *machine) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
+func (m *machine) readAnswer(d Answer) (*waits.Wait, *event.WaitAnswered, error) {
 	return m.state.Waits.Read(waits.Answer(d), m.state.Status.Ended(), m.largerBudget)
 }
 
@@ -33,12 +34,12 @@ func (m *machine) handleAnswer(d Answer) {
 		return
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""
-	done := &StepCompleted{Given: true}
+	done := &event.StepCompleted{Given: true}
 	if m.graph.StepNode(step).Kind == workflow.KindFunc {
 		done.Goto = m.graph.Step(step).GotoOf(done) // of the function's result, which the answer replaces
 	}
-	if m.state.Status == StatusPaused {
-		m.emit(0, "", &RunResumed{Reason: "answer"})
+	if m.state.Status == event.StatusPaused {
+		m.emit(0, "", &event.RunResumed{Reason: "answer"})
 	}
 	m.emitStep(step, ans)
 	if held {
@@ -68,21 +69,21 @@ func (m *machine) decideApproval(step int, decision, note string) {
 	if n := m.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject &&
 		len(n.Ports[workflow.PortReject]) == 0 {
 		// no retry policy applies: a person rejected it
-		m.failForGood(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)})
+		m.failForGood(step, event.Failure{Code: event.CodeRejected, Message: refused(n.Title(), note)})
 		return
 	}
-	m.completeStep(step, &StepCompleted{Same: true}, decision)
+	m.completeStep(step, &event.StepCompleted{Same: true}, decision)
 }
 
 // answeredQuestion completes a question with its answer; done determines the output.
-func (m *machine) answeredQuestion(step int, answer Value, done *StepCompleted) {
+func (m *machine) answeredQuestion(step int, answer event.Value, done *event.StepCompleted) {
 	n := m.graph.StepNode(step)
 	if name := n.Wait.Mapper; name != "" {
-		update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: answer}, m.state.view(step, nil))
+		update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]event.Value, error) {
+			return h.Merge(name, map[string]event.Value{n.ID: answer}, m.state.view(step, nil))
 		})
 		if err != nil {
-			m.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(step, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
 		done.Update = update
@@ -102,15 +103,15 @@ func (m *machine) answeredQuestion(step int, answer Value, done *StepCompleted) 
 func (m *machine) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
-			m.completeStep(id, &StepCompleted{Same: true}, workflow.PortApprove)
+			m.completeStep(id, &event.StepCompleted{Same: true}, workflow.PortApprove)
 		} else {
-			empty := Value(`""`)
-			m.answeredQuestion(id, empty, &StepCompleted{Output: empty})
+			empty := event.Value(`""`)
+			m.answeredQuestion(id, empty, &event.StepCompleted{Output: empty})
 		}
 		return
 	}
-	var data map[string]Value
-	d := &WaitOpened{Wait: m.newWait(id), Kind: n.Wait.Kind, Options: n.Wait.Options}
+	var data map[string]event.Value
+	d := &event.WaitOpened{Wait: m.newWait(id), Kind: n.Wait.Kind, Options: n.Wait.Options}
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -122,7 +123,7 @@ func (m *machine) openWait(id int, n *plan.Node) {
 		}
 	}
 	if n.Wait.Template {
-		var f *Failure
+		var f *event.Failure
 		if d.Prompt, f = m.state.expand("prompt", n.Text, m.state.envOf(id)); f != nil {
 			m.failStep(id, *f)
 			return
@@ -134,7 +135,7 @@ func (m *machine) openWait(id int, n *plan.Node) {
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = m.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
-			m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(id, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
 	}
@@ -168,15 +169,16 @@ func (m *machine) newWait(id int) string {
 // askPerson asks the question of a function (S2-52): the message of its signal, or else the
 // question in its data, with the options in its data. update is as for mergeConcurrent. The step
 // fails at once if it could not continue after the answer.
-func (m *machine) askPerson(id int, question *SignalRaised, update map[string]Value) {
-	if _, failure := m.targets(id, &StepCompleted{Given: true}); failure != nil {
+func (m *machine) askPerson(id int, question *event.SignalRaised, update map[string]event.Value) {
+	if _, failure := m.targets(id, &event.StepCompleted{Given: true}); failure != nil {
 		m.failForGood(id, *failure)
 		return
 	}
 	changes, edits := m.graph.Scope(m.graph.Step(id).Scope).State.Shorten(update)
-	d := &WaitOpened{Wait: m.newWait(id), Kind: workflow.WaitQuestion, Options: optionsIn(question.Data["options"]),
-		Prompt: cmp.Or(question.Message, expr.Text(question.Data["question"]), m.graph.StepNode(id).Title()),
-		Remind: m.state.remindAt(m.now, 0), Update: changes, Edits: edits}
+	d := &event.WaitOpened{Wait: m.newWait(id), Kind: workflow.WaitQuestion,
+		Options: optionsIn(question.Data["options"]),
+		Prompt:  cmp.Or(question.Message, expr.Text(question.Data["question"]), m.graph.StepNode(id).Title()),
+		Remind:  m.state.remindAt(m.now, 0), Update: changes, Edits: edits}
 	raised := *question
 	raised.Message, raised.Data = d.Prompt, m.dataOf(id, d, question.Data)
 	m.emitStep(id, &raised)
@@ -185,7 +187,7 @@ func (m *machine) askPerson(id int, question *SignalRaised, update map[string]Va
 
 // optionsIn returns the options in the data of a question: a list of texts, or of objects with a
 // label. It returns nil for anything else.
-func optionsIn(v Value) []string {
+func optionsIn(v event.Value) []string {
 	var options []string
 	if json.Unmarshal(v, &options) == nil {
 		return options
@@ -207,8 +209,8 @@ func optionsIn(v Value) []string {
 
 // dataOf returns the data of the signal that announces a question; the program's own data takes
 // precedence.
-func (m *machine) dataOf(id int, d *WaitOpened, own map[string]Value) map[string]Value {
-	all := map[string]Value{"nodeId": expr.Quote(m.graph.NodeID(id)),
+func (m *machine) dataOf(id int, d *event.WaitOpened, own map[string]event.Value) map[string]event.Value {
+	all := map[string]event.Value{"nodeId": expr.Quote(m.graph.NodeID(id)),
 		"requestId": expr.Quote(requestID(m.state.id, d.Wait))}
 	maps.Copy(all, own)
 	return all
@@ -216,20 +218,20 @@ func (m *machine) dataOf(id int, d *WaitOpened, own map[string]Value) map[string
 
 // announce raises the signal of a question that was opened (S2-53, S2-74). If the program provided
 // data with the question, a separate event carries the same data.
-func (m *machine) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
+func (m *machine) announce(id int, signal string, d *event.WaitOpened, data map[string]event.Value) {
 	all := m.dataOf(id, d, data)
 	if data != nil {
-		m.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
+		m.emitStep(id, &event.SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
 	}
-	m.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
+	m.emitStep(id, &event.SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
 // requestID returns the id that identifies a question across runs, built as in package program.
 func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It returns the data that the program attaches to it.
-func (m *machine) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+func (m *machine) askPrompt(id int, name string, d *event.WaitOpened) (map[string]event.Value, error) {
+	v, err := m.state.plan.askValue(name, func(h Host) (event.Value, error) {
 		return h.Value(name, m.state.view(id, nil))
 	})
 	if err != nil {
@@ -239,9 +241,9 @@ func (m *machine) askPrompt(id int, name string, d *WaitOpened) (map[string]Valu
 		return nil, nil
 	}
 	var q struct {
-		Prompt  string           `json:"prompt"`
-		Options []string         `json:"options"`
-		Data    map[string]Value `json:"data"`
+		Prompt  string                 `json:"prompt"`
+		Options []string               `json:"options"`
+		Data    map[string]event.Value `json:"data"`
 	}
 	if err := json.Unmarshal(v, &q); err != nil {
 		return nil, fmt.Errorf("function %q returned no question: %w", name, err)
@@ -259,33 +261,34 @@ func (m *machine) waitTimerDue(t waits.Timer) {
 		m.addCommands(startWaitTimer(t))
 		return
 	}
-	m.emitStep(t.Step, &TimerFired{Timer: t.ID})
+	m.emitStep(t.Step, &event.TimerFired{Timer: t.ID})
 	if t.IsRemind {
-		m.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
+		m.emitStep(t.Step, &event.WaitReminded{Wait: t.Wait})
 		return
 	}
-	if m.state.Status == StatusPaused {
-		m.emit(0, "", &RunResumed{Reason: "deadline"})
+	if m.state.Status == event.StatusPaused {
+		m.emit(0, "", &event.RunResumed{Reason: "deadline"})
 	}
-	m.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
+	m.emitStep(t.Step, &event.WaitClosed{Wait: t.Wait, Reason: "deadline",
+		By: event.Actor{Channel: event.ChannelClock}})
 	n := m.graph.StepNode(t.Step)
 	switch {
 	case len(n.Ports[workflow.PortTimeout]) > 0:
-		m.completeStep(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		m.completeStep(t.Step, &event.StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	case n.Wait.OnDeadline != "":
 		m.decideApproval(t.Step, n.Wait.OnDeadline, "")
 		return
 	case n.Wait.DefaultFunc != "":
 		name := n.Wait.DefaultFunc
-		v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+		v, err := m.state.plan.askValue(name, func(h Host) (event.Value, error) {
 			return h.Value(name, m.state.view(t.Step, nil))
 		})
 		if err != nil {
-			m.failStep(t.Step, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(t.Step, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
-		m.answeredQuestion(t.Step, v, &StepCompleted{Output: v})
+		m.answeredQuestion(t.Step, v, &event.StepCompleted{Output: v})
 		return
 	case n.Value != nil:
 		seen := m.state.envOf(t.Step)
@@ -294,20 +297,20 @@ func (m *machine) waitTimerDue(t waits.Timer) {
 			m.failStep(t.Step, *f)
 			return
 		}
-		m.completeStep(t.Step, &StepCompleted{Output: v}, m.state.plan.out...)
+		m.completeStep(t.Step, &event.StepCompleted{Output: v}, m.state.plan.out...)
 		return
 	}
 	what := "no answer"
 	if n.Wait.Kind == workflow.WaitSignal {
 		what = "no signal " + strconv.Quote(n.Wait.Await)
 	}
-	m.failStep(t.Step, Failure{Code: CodeDeadline, Message: what + " before the deadline"})
+	m.failStep(t.Step, event.Failure{Code: event.CodeDeadline, Message: what + " before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.
 func (m *machine) closeWaits(match func(*waits.Wait) bool, reason string) {
 	for _, w := range m.state.Waits.Open(match) {
-		m.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
+		m.emitStep(w.Step, &event.WaitClosed{Wait: w.Wait, Reason: reason})
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
@@ -50,17 +51,22 @@ func (s *state) Settle(key string, c *loop.Call, gone bool) {
 // loopKind returns the entry of an event that concerns only the loop.
 func loopKind[D any, P interface {
 	*D
-	Data
-}](check func(*loop.Loop, loop.World, *Event, P) string, apply func(*loop.Loop, loop.World, *Event, P)) eventKind {
-	return kindOf(checkLoop(check), func(s *state, ev *Event, d P) { apply(&s.Loop, s, ev, d) })
+	event.Data
+}](
+	check func(*loop.Loop, loop.World, *event.Event, P) string,
+	apply func(*loop.Loop, loop.World, *event.Event, P),
+) eventKind {
+	return kindOf(checkLoop(check), func(s *state, ev *event.Event, d P) { apply(&s.Loop, s, ev, d) })
 }
 
 // checkLoop adapts a check of the loop.
-func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) func(*state, *Event, P) string {
-	return func(s *state, ev *Event, d P) string { return check(&s.Loop, s, ev, d) }
+func checkLoop[P event.Data](
+	check func(*loop.Loop, loop.World, *event.Event, P) string,
+) func(*state, *event.Event, P) string {
+	return func(s *state, ev *event.Event, d P) string { return check(&s.Loop, s, ev, d) }
 }
 
-func applyModelCalled(s *state, ev *Event, d *ModelCalled) {
+func applyModelCalled(s *state, ev *event.Event, d *event.ModelCalled) {
 	loop.ApplyModelCalled(&s.Loop, s, ev, d)
 	s.countCalls(ev)
 	if v := d.Reserved; v != nil {
@@ -68,32 +74,32 @@ func applyModelCalled(s *state, ev *Event, d *ModelCalled) {
 	}
 }
 
-func applyModelReplied(s *state, ev *Event, d *ModelReplied) {
+func applyModelReplied(s *state, ev *event.Event, d *event.ModelReplied) {
 	s.spend(ev, d.Call, d.Usage, d.CostUSD, false)
 	loop.ApplyModelReplied(&s.Loop, s, ev, d)
 }
 
-func applyModelFailed(s *state, ev *Event, d *ModelFailed) {
+func applyModelFailed(s *state, ev *event.Event, d *event.ModelFailed) {
 	s.spend(ev, d.Call, d.Usage, d.CostUSD, d.IsFree())
 	s.countCalls(ev)
 	loop.ApplyModelFailed(&s.Loop, s, ev, d)
 }
 
-func applyToolCalled(s *state, ev *Event, d *ToolCalled) {
+func applyToolCalled(s *state, ev *event.Event, d *event.ToolCalled) {
 	loop.ApplyToolCalled(&s.Loop, s, ev, d)
 	s.countCalls(ev)
 }
 
-func applyToolReturned(s *state, ev *Event, d *ToolReturned) {
+func applyToolReturned(s *state, ev *event.Event, d *event.ToolReturned) {
 	loop.ApplyToolReturned(&s.Loop, s, ev, d)
 	s.graph.SetGiven(ev.Step, d)
 }
 
-func applyFuncCalled(s *state, ev *Event, d *FuncCalled) {
+func applyFuncCalled(s *state, ev *event.Event, d *event.FuncCalled) {
 	loop.ApplyFuncCalled(&s.Loop, s, ev, d, len(s.Errors), s.Updated)
 }
 
-func checkFuncReturned(s *state, ev *Event, d *FuncReturned) string {
+func checkFuncReturned(s *state, ev *event.Event, d *event.FuncReturned) string {
 	if why := loop.CheckFuncReturned(&s.Loop, s, ev, d); why != "" {
 		return why
 	}
@@ -103,10 +109,10 @@ func checkFuncReturned(s *state, ev *Event, d *FuncReturned) string {
 	return ""
 }
 
-func applyFuncReturned(s *state, ev *Event, d *FuncReturned) {
+func applyFuncReturned(s *state, ev *event.Event, d *event.FuncReturned) {
 	loop.ApplyFuncReturned(&s.Loop, s, ev, d)
 	s.graph.SetGiven(ev.Step, d)
-	if d.HasFailed() && d.Error.Code != CodeCancelled {
+	if d.HasFailed() && d.Error.Code != event.CodeCancelled {
 		s.recordFailure(ev, d.Error.Message, d.Attempt)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // seeds seeds a fuzz test with bytes from which rapid draws complete cases.
@@ -108,7 +109,7 @@ func resumeFolded(w *enginetest.World, r *engine.Run) {
 // altered is a journal that is being modified.
 type altered struct {
 	rt     *rapid.T
-	events []engine.Event
+	events []event.Event
 }
 
 func (j *altered) int(name string, n int) int {
@@ -147,7 +148,7 @@ func (j *altered) change() {
 }
 
 // alter changes one field of an event's data.
-func (j *altered) alter(ev *engine.Event) {
+func (j *altered) alter(ev *event.Event) {
 	raw, err := json.Marshal(ev.Data)
 	if err != nil {
 		j.rt.Fatal(err)
@@ -203,7 +204,7 @@ func (j *altered) alter(ev *engine.Event) {
 }
 
 // copied returns a deep copy of events.
-func copied(t testing.TB, events []engine.Event) []engine.Event {
+func copied(t testing.TB, events []event.Event) []event.Event {
 	t.Helper()
 	out := slices.Clone(events)
 	for i := range out {

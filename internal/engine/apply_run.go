@@ -14,7 +14,7 @@ import (
 
 // checkRunCreated returns the reason why a run cannot start with a stored event, namely that the
 // event belongs to another definition or was written by a newer engine.
-func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
+func checkRunCreated(s *state, _ *event.Event, d *event.RunCreated) string {
 	switch {
 	case s.Created != nil:
 		return "the run already exists"
@@ -31,13 +31,13 @@ func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 }
 
 // applyStatus sets the run's status to that of the event.
-func (s *state) applyStatus(ev *Event) { s.Status = event.StatusOf(ev.Data) }
+func (s *state) applyStatus(ev *event.Event) { s.Status = event.StatusOf(ev.Data) }
 
 // applyStatusOnly applies events that change only the status. There is no check for the failure of
 // a run: drivers fail runs that cannot continue, whatever is active in them.
-func applyStatusOnly[P Data](s *state, ev *Event, _ P) { s.applyStatus(ev) }
+func applyStatusOnly[P event.Data](s *state, ev *event.Event, _ P) { s.applyStatus(ev) }
 
-func applyRunCreated(s *state, ev *Event, d *RunCreated) {
+func applyRunCreated(s *state, ev *event.Event, d *event.RunCreated) {
 	s.applyStatus(ev)
 	s.Created, s.Limits = d, &d.Limits
 	s.Waits = waits.New(s.plan.root.Workflow.Rules.HoldWhilePaused)
@@ -57,34 +57,34 @@ func applyRunCreated(s *state, ev *Event, d *RunCreated) {
 	}
 }
 
-func checkRunStarted(s *state, _ *Event, _ *RunStarted) string {
-	if s.Status != StatusPending {
+func checkRunStarted(s *state, _ *event.Event, _ *event.RunStarted) string {
+	if s.Status != event.StatusPending {
 		return "the run has already started"
 	}
 	return ""
 }
 
-func checkRunPaused(s *state, ev *Event, d *RunPaused) string {
-	if s.Status != StatusRunning || s.Waits.CheckOpen(ev, d.Wait) != "" {
+func checkRunPaused(s *state, ev *event.Event, d *event.RunPaused) string {
+	if s.Status != event.StatusRunning || s.Waits.CheckOpen(ev, d.Wait) != "" {
 		return "no open wait"
 	}
 	return ""
 }
 
-func applyRunPaused(s *state, ev *Event, _ *RunPaused) {
+func applyRunPaused(s *state, ev *event.Event, _ *event.RunPaused) {
 	s.applyStatus(ev)
 	s.Waits.Pause()
 }
 
-func checkRunResumed(s *state, _ *Event, d *RunResumed) string {
+func checkRunResumed(s *state, _ *event.Event, d *event.RunResumed) string {
 	ended := s.Status.Ended()
-	if ended && (s.Status != StatusFailed || s.Limit == "") || ended != (d.Limits != nil) {
+	if ended && (s.Status != event.StatusFailed || s.Limit == "") || ended != (d.Limits != nil) {
 		return "the run is " + string(s.Status)
 	}
 	return ""
 }
 
-func applyRunResumed(s *state, ev *Event, d *RunResumed) {
+func applyRunResumed(s *state, ev *event.Event, d *event.RunResumed) {
 	s.applyStatus(ev)
 	if d.Reason == reasonRecovered || d.Reason == reasonReopened {
 		s.Ledger.DropSessions()
@@ -98,46 +98,47 @@ func applyRunResumed(s *state, ev *Event, d *RunResumed) {
 	s.setLimits(d.Limits)
 	s.Ending, s.Limit = nil, ""
 	if f := s.graph.Scope(0).Failed; f != nil { // a step failed permanently while the limit ended the run
-		s.Ending = &ending{Status: StatusFailed, Failure: *f}
+		s.Ending = &ending{Status: event.StatusFailed, Failure: *f}
 	}
 }
 
-func checkRunCompleted(s *state, _ *Event, d *RunCompleted) string {
+func checkRunCompleted(s *state, _ *event.Event, d *event.RunCompleted) string {
 	if d.OutputStep != s.graph.Scope(0).Last || len(s.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
 }
 
-func checkRunCancelled(s *state, _ *Event, _ *RunCancelled) string {
+func checkRunCancelled(s *state, _ *event.Event, _ *event.RunCancelled) string {
 	if len(s.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
 }
 
-func checkRunCancelling(s *state, _ *Event, _ *RunCancelling) string {
-	if s.Status != StatusRunning || s.cancelled() {
+func checkRunCancelling(s *state, _ *event.Event, _ *event.RunCancelling) string {
+	if s.Status != event.StatusRunning || s.cancelled() {
 		return "the run cannot be cancelled now"
 	}
 	return ""
 }
 
-func applyRunCancelling(s *state, ev *Event, d *RunCancelling) {
-	s.Ending, s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
+func applyRunCancelling(s *state, ev *event.Event, d *event.RunCancelling) {
+	s.Ending, s.Limit = &ending{Status: event.StatusCancelled, Reason: d.Reason}, ""
 	s.Loop.ApplyRunCancelling(ev)
 }
 
-func checkLimitReached(s *state, _ *Event, d *LimitReached) string {
+func checkLimitReached(s *state, _ *event.Event, d *event.LimitReached) string {
 	if d.IsHandoff() && (s.plan.root.Workflow.Rules.Handoff == "" || len(s.graph.Running) > 0) {
 		return "no handoff is possible"
 	}
 	return ""
 }
 
-func applyLimitReached(s *state, ev *Event, d *LimitReached) {
+func applyLimitReached(s *state, ev *event.Event, d *event.LimitReached) {
 	switch d.Limit {
-	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
+	case event.CodeMaxSteps, event.CodeMaxBytes, event.CodeTimeout, event.CodeBudget, event.CodeParentBudget,
+		event.CodeWorkflowBudget, event.CodeOscillation:
 	case limitRounds:
 		s.graph.NextRound()
 		return
@@ -150,7 +151,7 @@ func applyLimitReached(s *state, ev *Event, d *LimitReached) {
 		return
 	}
 	s.Limit = d.Limit
-	s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: s.limitFailure(d, ev.Node)}
+	s.Ending = &ending{Status: event.StatusFailed, Limit: true, Failure: s.limitFailure(d, ev.Node)}
 }
 
 // SettleTime is how long an ending run waits for the calls that it cancelled (D10).
@@ -164,8 +165,8 @@ const DrainTime = 100 * time.Millisecond
 // apply folds one event into the state. It decides nothing: its effect follows from the event and
 // the state alone. It cannot fail, because the engine created the event from the state, or
 // validated it.
-func (s *state) apply(ev *Event) {
-	if _, resumed := ev.Data.(*RunResumed); s.Status == StatusRunning && !resumed {
+func (s *state) apply(ev *event.Event) {
+	if _, resumed := ev.Data.(*event.RunResumed); s.Status == event.StatusRunning && !resumed {
 		s.Active += max(0, ev.At.Sub(s.At))
 	}
 	s.Seq, s.At = ev.Seq, ev.At

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func applyStepStarted(s *state, ev *Event, d *StepStarted) {
+func applyStepStarted(s *state, ev *event.Event, d *event.StepStarted) {
 	approval := 0
 	for _, id := range d.Tokens {
 		t, _ := s.graph.Waiting(id)
@@ -34,7 +34,7 @@ func applyStepStarted(s *state, ev *Event, d *StepStarted) {
 	}
 }
 
-func applyEdgeTaken(s *state, ev *Event, d *EdgeTaken) {
+func applyEdgeTaken(s *state, ev *event.Event, d *event.EdgeTaken) {
 	if key := s.transitionKey(ev.Step, d.To); key != "" {
 		if s.Transitions == nil {
 			s.Transitions = map[string]int{}
@@ -49,7 +49,7 @@ func applyEdgeTaken(s *state, ev *Event, d *EdgeTaken) {
 }
 
 // checkEnds returns the reason why a step can neither end nor start again.
-func checkEnds[P Data](s *state, ev *Event, _ P) string {
+func checkEnds[P event.Data](s *state, ev *event.Event, _ P) string {
 	st := s.graph.Step(ev.Step)
 	if st.Wait != "" {
 		if w := s.Waits.Get(st.Wait); w != nil && w.IsOpen() {
@@ -59,7 +59,7 @@ func checkEnds[P Data](s *state, ev *Event, _ P) string {
 	return s.graph.CheckEnds(ev.Step)
 }
 
-func checkStepCompleted(s *state, ev *Event, d *StepCompleted) string {
+func checkStepCompleted(s *state, ev *event.Event, d *event.StepCompleted) string {
 	if why := checkEnds(s, ev, d); why != "" {
 		return why
 	}
@@ -76,7 +76,7 @@ func checkStepCompleted(s *state, ev *Event, d *StepCompleted) string {
 	return ""
 }
 
-func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
+func applyStepCompleted(s *state, ev *event.Event, d *event.StepCompleted) {
 	s.graph.Complete(ev.Step, d, s.kept.output(s.outputOf(ev.Step, d)), s.speaker(ev.Step),
 		s.stopOf(ev.Step))
 	if s.plan.root.Workflow.Rules.KeepErrors && !d.Same {
@@ -91,25 +91,25 @@ func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
 	s.endStep(ev)
 }
 
-func applyStepFailed(s *state, ev *Event, d *StepFailed) {
+func applyStepFailed(s *state, ev *event.Event, d *event.StepFailed) {
 	f := d.Error
 	if f.Node == ev.Node && !s.callOfFailed(ev.Step) { // failures of a call or an inner step were already noted
 		s.recordFailure(ev, f.Message, s.graph.Step(ev.Step).Retries+1)
 	}
 	if s.graph.Fail(ev.Step, d) && s.Ending == nil {
-		s.Ending = &ending{Status: StatusFailed, Failure: f}
+		s.Ending = &ending{Status: event.StatusFailed, Failure: f}
 	}
 	s.endStep(ev)
 }
 
-func applyStepCancelled(s *state, ev *Event, d *StepCancelled) {
+func applyStepCancelled(s *state, ev *event.Event, d *event.StepCancelled) {
 	if d.Run != nil {
-		s.Ending, s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
+		s.Ending, s.Limit = &ending{Status: event.StatusCancelled, Reason: d.Run.Reason}, ""
 	}
 	s.endStep(ev)
 }
 
-func applyStepSkipped(s *state, ev *Event, d *StepSkipped) {
+func applyStepSkipped(s *state, ev *event.Event, d *event.StepSkipped) {
 	if len(d.Ports) > 0 {
 		s.graph.Skip(ev.Step)
 	}
@@ -118,20 +118,20 @@ func applyStepSkipped(s *state, ev *Event, d *StepSkipped) {
 
 // endStep ends the step of an event: its calls in flight are cancelled, and its timers and
 // conversations are removed.
-func (s *state) endStep(ev *Event) {
+func (s *state) endStep(ev *event.Event) {
 	s.Loop.End(s, ev.Step, s.At)
 	calls := &s.graph.Step(ev.Step).Loop
 	s.graph.End(ev.Step, event.StepEnd(ev.Data), calls.Numbered, calls.Calls > 0)
 }
 
-func checkStepRetrying(s *state, ev *Event, d *StepRetrying) string {
+func checkStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) string {
 	if why := s.Loop.CheckRetrying(ev.Step, d); why != "" {
 		return why
 	}
 	return checkEnds(s, ev, d)
 }
 
-func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
+func applyStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) {
 	if d.Model != "" { // a retry by the agent itself
 		s.Loop.Sleep(s, ev, d)
 		return
@@ -149,7 +149,7 @@ func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
 }
 
 // recordFailure records a failed attempt of a run with typed state (S2-78).
-func (s *state) recordFailure(ev *Event, message string, attempt int) {
+func (s *state) recordFailure(ev *event.Event, message string, attempt int) {
 	if s.plan.root.Workflow.Rules.KeepErrors {
 		s.Errors = append(s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}
@@ -162,7 +162,7 @@ func (s *state) callOfFailed(id int) bool {
 	})
 }
 
-func checkTimerFired(s *state, ev *Event, d *TimerFired) string {
+func checkTimerFired(s *state, ev *event.Event, d *event.TimerFired) string {
 	ofCall, _ := s.Loop.Timer(d.Timer)
 	ofWait, _ := s.Waits.Timer(d.Timer)
 	if ev.Step == 0 || ofCall.Step != ev.Step && ofWait.Step != ev.Step && s.timeoutOf(d.Timer) != ev.Step {
@@ -171,7 +171,7 @@ func checkTimerFired(s *state, ev *Event, d *TimerFired) string {
 	return ""
 }
 
-func applyTimerFired(s *state, _ *Event, d *TimerFired) {
+func applyTimerFired(s *state, _ *event.Event, d *event.TimerFired) {
 	if _, ok := s.Loop.Timer(d.Timer); ok {
 		s.Loop.Fire(s, d.Timer)
 	} else if step := s.timeoutOf(d.Timer); step > 0 {

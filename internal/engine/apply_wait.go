@@ -2,12 +2,13 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func checkWaitOpened(s *state, ev *Event, d *WaitOpened) string {
+func checkWaitOpened(s *state, ev *event.Event, d *event.WaitOpened) string {
 	if why := s.Waits.CheckOpened(d); why != "" {
 		return why
 	}
@@ -38,12 +39,12 @@ func checkWaitOpened(s *state, ev *Event, d *WaitOpened) string {
 	return ""
 }
 
-func applyWaitOpened(s *state, ev *Event, d *WaitOpened) {
+func applyWaitOpened(s *state, ev *event.Event, d *event.WaitOpened) {
 	s.Waits.ApplyOpened(ev, d)
 	if d.Call == "" && d.Limit == nil {
 		s.graph.Step(ev.Step).Await(d.Wait)
 		if s.graph.StepNode(ev.Step).Kind == workflow.KindFunc {
-			s.graph.Change(ev.Step, &StepCompleted{Given: true, Update: d.Update, Edits: d.Edits})
+			s.graph.Change(ev.Step, &event.StepCompleted{Given: true, Update: d.Update, Edits: d.Edits})
 			if s.plan.root.Workflow.Rules.KeepErrors {
 				s.Updated = ev.At
 			}
@@ -54,11 +55,11 @@ func applyWaitOpened(s *state, ev *Event, d *WaitOpened) {
 	}
 }
 
-func checkWaitAnswered(s *state, ev *Event, d *WaitAnswered) string {
+func checkWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) string {
 	return s.Waits.CheckAnswered(ev, d)
 }
 
-func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
+func applyWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) {
 	w, group, ok := s.Waits.ApplyAnswered(ev, d)
 	st := s.graph.Step(w.Step)
 	if ok {
@@ -95,14 +96,16 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 	}
 }
 
-func applySignalReceived(s *state, ev *Event, d *SignalReceived) { s.Waits.ApplySignal(ev, d) }
+func applySignalReceived(s *state, ev *event.Event, d *event.SignalReceived) {
+	s.Waits.ApplySignal(ev, d)
+}
 
-func checkWaitReminded(s *state, ev *Event, d *WaitReminded) string {
+func checkWaitReminded(s *state, ev *event.Event, d *event.WaitReminded) string {
 	return s.Waits.CheckOpen(ev, d.Wait)
 }
 
-func checkWaitClosed(s *state, ev *Event, d *WaitClosed) string {
+func checkWaitClosed(s *state, ev *event.Event, d *event.WaitClosed) string {
 	return s.Waits.CheckOpen(ev, d.Wait)
 }
 
-func applyWaitClosed(s *state, ev *Event, d *WaitClosed) { s.Waits.ApplyClosed(ev, d) }
+func applyWaitClosed(s *state, ev *event.Event, d *event.WaitClosed) { s.Waits.ApplyClosed(ev, d) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -109,7 +110,7 @@ func TestApprovalNote(t *testing.T) {
 			w := enginetest.New(t, enginetest.Graph(tc.nodes, tc.edges), nil)
 			w.Start("go")
 			tc.play(w)
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			w.CheckPrefixes()
 		})
 	}
@@ -142,7 +143,7 @@ func TestApprovalNote_ByteLimit(t *testing.T) {
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	decides(w, "ok", "approve", strings.Repeat("x", 1000))
-	if got := failure(t, w); got.Code != engine.CodeMaxBytes {
+	if got := failure(t, w); got.Code != event.CodeMaxBytes {
 		t.Errorf("got %+v, want max_bytes\n%s", got, w.Log())
 	}
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // toolArguments builds the arguments of a tool node.
-func (s *state) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+func (s *state) toolArguments(n *plan.Node, t graph.Token, d *event.StepStarted) *event.Failure {
 	input := s.graph.Value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
-		v, err := s.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
+		v, err := s.plan.askValue(n.Tool.ArgsFunc, func(h Host) (event.Value, error) {
 			return h.Value(n.Tool.ArgsFunc, s.before(n, t))
 		})
 		if err != nil {
-			return &Failure{Code: CodeFunc, Message: err.Error()}
+			return &event.Failure{Code: event.CodeFunc, Message: err.Error()}
 		}
 		d.Input = v
 	case n.Value != nil:
@@ -42,15 +42,15 @@ func (s *state) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 
 // mapList builds the list of a map. It is part of the event only if it differs from the step's
 // input.
-func (s *state) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
-	var list Value
+func (s *state) mapList(n *plan.Node, t graph.Token, d *event.StepStarted) *event.Failure {
+	var list event.Value
 	switch {
 	case n.Map.OverFunc != "":
-		v, err := s.plan.askValue(n.Map.OverFunc, func(h Host) (Value, error) {
+		v, err := s.plan.askValue(n.Map.OverFunc, func(h Host) (event.Value, error) {
 			return h.Value(n.Map.OverFunc, s.before(n, t))
 		})
 		if err != nil {
-			return &Failure{Code: CodeFunc, Message: err.Error()}
+			return &event.Failure{Code: event.CodeFunc, Message: err.Error()}
 		}
 		list = v
 	case n.Value != nil:
@@ -65,9 +65,9 @@ func (s *state) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	items, ok := jsontext.Items(list)
 	switch {
 	case !ok:
-		return &Failure{Code: CodeExpression, Message: "over: a map needs a list, not " + loop.Brief(list)}
+		return &event.Failure{Code: event.CodeExpression, Message: "over: a map needs a list, not " + loop.Brief(list)}
 	case len(items) > workflow.MaxItems:
-		return &Failure{Code: CodeMaxItems, Limit: "items", Max: workflow.MaxItems,
+		return &event.Failure{Code: event.CodeMaxItems, Limit: "items", Max: workflow.MaxItems,
 			Message: fmt.Sprintf("the list of the map has %d items; at most %d are allowed", len(items),
 				workflow.MaxItems)}
 	}
@@ -78,7 +78,7 @@ func (s *state) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 }
 
 // sleepUntil computes when a sleep node that starts now ends.
-func (s *state) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
+func (s *state) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *event.StepStarted) *event.Failure {
 	text, f := s.expand("sleep", n.Text, s.envBefore(t))
 	if f != nil {
 		return f
@@ -87,12 +87,12 @@ func (s *state) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 	if n.Sleep.For != "" {
 		rest, err := workflow.ParseDuration(strings.TrimSpace(text))
 		if err != nil {
-			return &Failure{Code: CodeExpression, Message: "sleep: " + err.Error()}
+			return &event.Failure{Code: event.CodeExpression, Message: "sleep: " + err.Error()}
 		}
 		until = now.Add(time.Duration(rest))
 	} else if at, err := time.Parse(time.RFC3339, strings.TrimSpace(text)); err != nil ||
 		at.After(now.Add(time.Duration(workflow.MaxDuration))) {
-		return &Failure{Code: CodeExpression,
+		return &event.Failure{Code: event.CodeExpression,
 			Message: fmt.Sprintf("sleep: %q is not a time such as 2026-05-01T09:00:00Z, within the next ten years",
 				text)}
 	} else if at.After(now) {
@@ -105,7 +105,7 @@ func (s *state) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 
 // runOutput builds and checks the output of a run that completes, if the workflow defines an output
 // and the last step was not an end node with one.
-func (s *state) runOutput(d *RunCompleted) *Failure {
+func (s *state) runOutput(d *event.RunCompleted) *event.Failure {
 	root, out := s.plan.root, s.graph.Value(d.OutputStep)
 	if d.OutputStep == 0 {
 		out = nil
@@ -121,7 +121,7 @@ func (s *state) runOutput(d *RunCompleted) *Failure {
 		return nil
 	}
 	if len(out) == 0 {
-		out = Value("null")
+		out = event.Value("null")
 	}
 	if problems := root.OutputSchema.Validate(out); len(problems) > 0 {
 		texts := []string{"the output of the workflow does not match output_schema"}
@@ -131,7 +131,7 @@ func (s *state) runOutput(d *RunCompleted) *Failure {
 		if n := len(problems) - 3; n > 0 {
 			texts = append(texts, fmt.Sprintf("and %d more", n))
 		}
-		return &Failure{Code: CodeInvalidOutput, Message: strings.Join(texts, "; ")}
+		return &event.Failure{Code: event.CodeInvalidOutput, Message: strings.Join(texts, "; ")}
 	}
 	return nil
 }
@@ -149,24 +149,24 @@ const MaxValueBytes = 16 << 20
 
 // evaluate evaluates a value of the definition, which may have at most MaxValueBytes bytes and must
 // fit in the remaining bytes of the run.
-func (s *state) evaluate(what string, v *expr.Value, seen viewEnv) (Value, *Failure) {
+func (s *state) evaluate(what string, v *expr.Value, seen viewEnv) (event.Value, *event.Failure) {
 	return s.evaluateWithin(what, MaxValueBytes, v, seen)
 }
 
 // evaluateWithin is evaluate for a value of at most limit bytes.
-func (s *state) evaluateWithin(what string, limit int64, v *expr.Value, seen viewEnv) (Value, *Failure) {
+func (s *state) evaluateWithin(what string, limit int64, v *expr.Value, seen viewEnv) (event.Value, *event.Failure) {
 	out, err := v.Eval(seen, s.mostBytes(limit))
 	return out, s.evaluationFailure(what, limit, err)
 }
 
 // expand expands a string of the definition, which may be at most as large as a prompt and must fit
 // in the remaining bytes of the run.
-func (s *state) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *Failure) {
+func (s *state) expand(what string, t *expr.Interpolation, seen viewEnv) (string, *event.Failure) {
 	if t == nil {
 		return "", nil
 	}
 	most, memo, err := s.mostBytes(prompt.MaxBytes), expr.NewMemo(seen), expr.ErrTooLarge
-	var v Value
+	var v event.Value
 	if t.Size(memo, most) <= most {
 		v, err = t.EvalWithin(memo, most)
 	}
@@ -187,17 +187,17 @@ func (s *state) mostBytes(limit int64) int64 {
 
 // evaluationFailure returns the failure for an error of an evaluation whose result may have limit
 // bytes, or nil for none.
-func (s *state) evaluationFailure(what string, limit int64, err error) *Failure {
+func (s *state) evaluationFailure(what string, limit int64, err error) *event.Failure {
 	switch most := s.mostBytes(limit); {
 	case err == nil:
 		return nil
 	case errors.Is(err, expr.ErrTooLarge) && most < limit:
 		return s.checkSize(most + 1)
 	case errors.Is(err, expr.ErrTooLarge):
-		return &Failure{Code: CodeValueTooLarge,
+		return &event.Failure{Code: event.CodeValueTooLarge,
 			Message: fmt.Sprintf("%s: it would exceed the limit of %d MB for one assembled value", what, limit>>20)}
 	}
-	return &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
+	return &event.Failure{Code: event.CodeExpression, Message: what + ": " + err.Error()}
 }
 
 // holds reports whether the condition of a step that a token is about to start is true; it is true

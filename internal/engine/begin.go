@@ -19,7 +19,7 @@ func (m *machine) start(d Start) {
 		c.Input = rules.DefaultInput
 	}
 	if c.Input = event.Compact(c.Input); len(c.Input) == 0 {
-		c.Input = Value(`""`)
+		c.Input = event.Value(`""`)
 	}
 	m.emit(0, "", &c)
 	if !d.Queued {
@@ -29,16 +29,16 @@ func (m *machine) start(d Start) {
 
 // admitted passes the input to the entry, once.
 func (m *machine) admitted() {
-	if m.state.Status != StatusPending {
+	if m.state.Status != event.StatusPending {
 		return
 	}
-	m.emit(0, "", &RunStarted{})
+	m.emit(0, "", &event.RunStarted{})
 	if m.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to start (S1-7)
-		m.emit(0, "", &EdgeTaken{Edge: -1, To: m.state.plan.root.Workflow.Entry, Token: m.graph.Tokens + 1})
+		m.emit(0, "", &event.EdgeTaken{Edge: -1, To: m.state.plan.root.Workflow.Entry, Token: m.graph.Tokens + 1})
 	}
 }
 
-func isEmptyInput(v Value) bool {
+func isEmptyInput(v event.Value) bool {
 	return len(v) == 0 || bytes.Equal(v, []byte(`""`)) || bytes.Equal(v, []byte(`null`))
 }
 

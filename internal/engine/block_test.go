@@ -9,6 +9,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -95,14 +97,14 @@ func TestBlock_CancelledCallsSettle(t *testing.T) {
 	w := block(t, workflow.Fork{Until: workflow.UntilRace}, nil)
 	w.Finish("b", enginetest.Say("won"))
 	w.Finish("z", enginetest.Say("end"))
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Finish("a", enginetest.Say("late"))
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	if at := w.Timers[0].At.Sub(w.Now); at <= 0 || at > 5*time.Second {
 		t.Errorf("settle timer in %s, want within 5 s", at)
 	}
 	w.Fire("settle")
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if got := string(w.Run.Output()); got != `"end"` {
 		t.Errorf("output %s", got)
 	}
@@ -203,10 +205,10 @@ func TestJoinLengths(t *testing.T) {
 			w.Go(nil)
 			var got string
 			for _, e := range w.Events {
-				if d, ok := e.Data.(*engine.StepStarted); ok && e.Node == "z" {
+				if d, ok := e.Data.(*event.StepStarted); ok && e.Node == "z" {
 					got += fmt.Sprint(d.Iteration)
 				}
-				if d, ok := e.Data.(*engine.StepCompleted); ok && e.Node == "j" {
+				if d, ok := e.Data.(*event.StepCompleted); ok && e.Node == "j" {
 					got += string(d.Output)
 				}
 			}
@@ -230,7 +232,7 @@ func TestLoopWithForkAndApproval(t *testing.T) {
 	w.Start("go")
 	for round := 1; round <= 3; round++ {
 		w.Go(nil)
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 		w.Crash()
 		if round < 3 {
 			w.Reject("ok")
@@ -238,10 +240,10 @@ func TestLoopWithForkAndApproval(t *testing.T) {
 	}
 	w.Approve("ok")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	iterations := map[string]string{}
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.StepStarted); ok {
+		if d, ok := e.Data.(*event.StepStarted); ok {
 			iterations[e.Node] += fmt.Sprint(d.Iteration)
 		}
 	}
@@ -268,11 +270,11 @@ func TestLoopLimit(t *testing.T) {
 	w.Model = func(*engine.CallModel) *engine.ModelResult { return enginetest.Reply("again") }
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	if got := len(w.Calls); got != 3 {
 		t.Errorf("%d calls, want 3", got)
 	}
-	failed := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+	failed := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
 	if want := "workflow: max loop iterations exceeded (step: trans, limit: 3)"; failed.Error.Message != want {
 		t.Errorf("got  %s\nwant %s", failed.Error.Message, want)
 	}
@@ -288,7 +290,7 @@ func TestLoopLimit(t *testing.T) {
 	}
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if len(replies) != 0 {
 		t.Errorf("replies left: %v", replies)
 	}
@@ -305,7 +307,7 @@ func TestMaxSteps(t *testing.T) {
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != "max_steps" ||
+	if got := w.Events[len(w.Events)-1].Data.(*event.RunFailed).Error; got.Code != "max_steps" ||
 		got.Message != "Exceeded maximum steps (5)" {
 		t.Errorf("got %+v", got)
 	}
@@ -315,7 +317,7 @@ func TestMaxSteps(t *testing.T) {
 	seven := 7
 	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: &seven}})
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	if got := len(w.Calls); got != 7 {
 		t.Errorf("%d calls, want 7", got)
 	}
@@ -326,7 +328,7 @@ func TestMaxSteps(t *testing.T) {
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted) // S2-32: ending on the last allowed step counts as completed
+	wantStatus(t, w, event.StatusCompleted) // S2-32: ending on the last allowed step counts as completed
 }
 
 // TestTimeout checks that a run that timed out keeps its calls, which are issued again when it is
@@ -339,7 +341,7 @@ func TestTimeout(t *testing.T) {
 	w.Start("go")
 	w.Now = w.Now.Add(time.Hour)
 	w.Feed(engine.Answer{Value: enginetest.Text("x")})
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("timeout")
 	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, .q, +a, failed timeout")
 	if !w.Cancelled["2.0.1#1"] {
@@ -348,7 +350,7 @@ func TestTimeout(t *testing.T) {
 	w.Pending, w.Cancelled = nil, map[string]bool{}
 	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}})
 	w.Finish("a", enginetest.Say("end"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestCancel checks that cancelling closes waits, cancels calls, and ends the run once they have
@@ -357,15 +359,15 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := block(t, workflow.Fork{}, nil)
 	w.Feed(engine.Cancel{Reason: "enough"})
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCancelled)
+	wantStatus(t, w, event.StatusCancelled)
 	wantTrace(t, w, 0, "+f, +a, +b, +c, xa, xb, xc, xf, cancelled")
 	w = enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok")), ""), nil)
 	w.Start("go")
 	w.Feed(engine.Cancel{})
-	wantStatus(t, w, engine.StatusCancelled)
-	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitClosed) {
+	wantStatus(t, w, event.StatusCancelled)
+	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("yes")}); !errors.Is(err, waits.ErrClosed) {
 		t.Errorf("answer after cancel: %v, want ErrWaitClosed (P24)", err)
 	}
 	w.Feed(engine.Cancel{}) // repeated: no effect
@@ -383,7 +385,7 @@ func TestErrorEdge(t *testing.T) {
 		t.Errorf("z got %s", got)
 	}
 	w.Finish("z", enginetest.Say("mended"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestMaxConcurrency checks that no more than MaxConcurrency steps are in flight, and that a

@@ -41,7 +41,7 @@ func (m *machine) fork(id int, n *plan.Node) {
 		scopeID := len(m.graph.Scopes)
 		for _, e := range n.Ports[branch.ID] {
 			to := f.Workflow.Edges[e].To
-			d := m.mem.edges.alloc(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
+			d := m.mem.edges.alloc(event.EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
 			if f.Index[to] != n.JoinIndex {
 				d.Token = m.graph.Tokens + 1
 			}
@@ -59,7 +59,7 @@ func (m *machine) settleBlock(id int) {
 	case graph.BlockFails:
 		m.failBlock(id, failed)
 	case graph.BlockSkips:
-		m.emitStep(id, &StepSkipped{Reason: "no branch reached " + m.graph.StepNode(id).Fork.Join})
+		m.emitStep(id, &event.StepSkipped{Reason: "no branch reached " + m.graph.StepNode(id).Fork.Join})
 	}
 }
 
@@ -70,7 +70,7 @@ func (m *machine) completeBlock(id int) {
 		failure = m.state.checkSize(m.graph.BlockSize(id))
 	}
 	if failure == nil {
-		var merged map[string]Value
+		var merged map[string]event.Value
 		if merged, failure = m.state.mergeConcurrent(id, m.graph.Step(id).Block.View, update, nil); merged != nil {
 			update = merged
 		}
@@ -81,7 +81,7 @@ func (m *machine) completeBlock(id int) {
 		return
 	}
 	m.cancelBranches(id, "another branch of "+n.ID+" settled the block")
-	m.completeStep(id, &StepCompleted{Update: update}, m.state.plan.out...)
+	m.completeStep(id, &event.StepCompleted{Update: update}, m.state.plan.out...)
 }
 
 // failBlock fails a fork with the failure of the first failed branch in declared order.
@@ -99,10 +99,10 @@ func (m *machine) failBlock(id int, failed []int) {
 // with the edge (D4).
 func (m *machine) beginFlow(id int, n *plan.Node) {
 	st := m.graph.Step(id)
-	d := &EdgeTaken{Edge: -1, To: m.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: m.graph.Tokens + 1,
+	d := &event.EdgeTaken{Edge: -1, To: m.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: m.graph.Tokens + 1,
 		Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
-		v, err := m.state.plan.askValue(name, func(h Host) (Value, error) {
+		v, err := m.state.plan.askValue(name, func(h Host) (event.Value, error) {
 			return h.Value(name, m.state.view(id, nil))
 		})
 		if err == nil {
@@ -111,7 +111,7 @@ func (m *machine) beginFlow(id int, n *plan.Node) {
 			}
 		}
 		if err != nil {
-			m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(id, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
 	}
@@ -120,17 +120,17 @@ func (m *machine) beginFlow(id int, n *plan.Node) {
 
 // endFlow completes a sub-flow in which nothing is active any more.
 func (m *machine) endFlow(id int) {
-	n, d := m.graph.StepNode(id), &StepCompleted{}
+	n, d := m.graph.StepNode(id), &event.StepCompleted{}
 	if m.graph.FlowIn(m.graph.Step(id).Block.Scopes[0]).Workflow.Rules.StateFlows {
 		last := m.graph.FlowState(id)
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
 		} else {
-			update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-				return h.Merge(name, map[string]Value{n.ID: last}, m.state.view(id, nil))
+			update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]event.Value, error) {
+				return h.Merge(name, map[string]event.Value{n.ID: last}, m.state.view(id, nil))
 			})
 			if err != nil {
-				m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+				m.failStep(id, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 				return
 			}
 			d.Update = update

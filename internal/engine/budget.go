@@ -55,18 +55,18 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func (m *machine) budgetExceeded(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
 	case met.Bound == ledger.BoundByNode:
-		m.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		m.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit,
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeNodeBudget, Max: limit, Detail: detail})
+		m.failStep(id, event.Failure{Code: event.CodeNodeBudget, Limit: detail, Max: limit,
 			Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
 	case m.state.Ending != nil: // the call waits for the reopening
 	case met.Bound == ledger.BoundByParent:
-		m.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeParentBudget, Max: limit, Detail: detail})
 	case m.askedForBudget():
 		m.withheld = true
 	case m.state.Limits.OnBudget == workflow.OnBudgetPause:
-		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
+		d := &event.LimitReached{Limit: event.CodeBudget, Max: limit, Detail: detail}
 		m.withheld = true
-		m.emitStep(id, &WaitOpened{
+		m.emitStep(id, &event.WaitOpened{
 			Wait: fmt.Sprintf("b%d", m.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d,
 			Remind: m.state.remindAt(m.now, 0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.",
@@ -74,7 +74,7 @@ func (m *machine) budgetExceeded(id int, met *ledger.Balance, detail string, lim
 				ledger.Text(detail, chat.AddTokens(max(limit, 1), max(limit, 1))), workflow.BudgetStop),
 		})
 	default:
-		m.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeBudget, Max: limit, Detail: detail})
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *machine) budgetExceeded(id int, met *ledger.Balance, detail string, lim
 // cannot be reopened.
 func (m *machine) endByWorkflowBudget(step int, text string) bool {
 	if m.state.Ending == nil {
-		m.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
+		m.emitStep(step, &event.LimitReached{Limit: event.CodeWorkflowBudget, Detail: text})
 		return true
 	}
 	return m.state.Ending.Limit
@@ -102,7 +102,7 @@ func (m *machine) childBudgetExceeded(step int, detail string) {
 
 // waitsForBudget reports whether a failed call that had too little budget is kept, to be repeated
 // with a larger one.
-func (m *machine) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
+func (m *machine) waitsForBudget(step int, f *event.Failure, detail string, late bool) bool {
 	if f == nil || detail == "" || late || m.state.isFailing() {
 		return false
 	}
@@ -116,7 +116,7 @@ func (m *machine) askedForBudget() bool {
 
 // largerBudget parses the answer to the question for a larger budget. It returns limits, or nil if
 // the run is to end. A plain number has the unit of the budget.
-func (m *machine) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
+func (m *machine) largerBudget(met *event.LimitReached, text string) (*workflow.Limits, error) {
 	text = strings.TrimSpace(text)
 	if strings.EqualFold(text, workflow.BudgetStop) {
 		return nil, nil //nolint:nilnil // the run is to end
@@ -126,10 +126,11 @@ func (m *machine) largerBudget(met *LimitReached, text string) (*workflow.Limits
 	}
 	l, err := workflow.ParseBudget(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w, or %s", ErrAnswer, err, workflow.BudgetStop)
+		return nil, fmt.Errorf("%w: %w, or %s", waits.ErrAnswer, err, workflow.BudgetStop)
 	}
 	if ledger.Limit(l.Budget(), met.Detail) <= met.Max {
-		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max,
+		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", waits.ErrAnswer,
+			met.Max,
 			met.Detail)
 	}
 	l = MergeLimits(*m.state.Limits, l)
@@ -140,11 +141,11 @@ func (m *machine) largerBudget(met *LimitReached, text string) (*workflow.Limits
 // answer (P30).
 func (m *machine) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
-	f := Failure{Code: CodeBudget,
+	f := event.Failure{Code: event.CodeBudget,
 		Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output),
 		Node:    m.graph.NodeID(step)}
 	model := c.Model
-	m.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
+	m.emitStep(step, &event.ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
 		CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source,
 		Details: event.CleanDetails(d.Details)})
 	balances := m.balances(step)
@@ -176,12 +177,12 @@ func ledgerState(c *loop.Call) ledger.CallState {
 }
 
 // spend counts what a model call used. free means that it was rejected before it cost anything.
-func (s *state) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free bool) {
+func (s *state) spend(ev *event.Event, key string, u *chat.Usage, costUSD *float64, free bool) {
 	s.Ledger.Charge(s, ev.Step, s.Ledger.UseOfModel(key, s.Loop.Call(key).Model, u, costUSD, free))
 }
 
 // countCalls counts the calls that an event adds, for the run and for the nodes around its step.
-func (s *state) countCalls(ev *Event) {
+func (s *state) countCalls(ev *event.Event) {
 	if models, tools := event.CallsOf(ev.Data); models+tools != 0 {
 		s.Ledger.Charge(s, ev.Step, ledger.Amount{Calls: int64(models + tools)})
 	}

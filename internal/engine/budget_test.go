@@ -6,6 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -49,12 +50,12 @@ func TestBudget(t *testing.T) {
 			w := enginetest.New(t, g, nil)
 			w.Start("go")
 			for _, in := range tc.before {
-				wantStatus(t, w, engine.StatusRunning)
+				wantStatus(t, w, event.StatusRunning)
 				w.FinishAt(0, in)
 			}
-			wantStatus(t, w, engine.StatusFailed)
-			last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-			if last.Error.Code != engine.CodeBudget || w.Run.EndedByLimit() != engine.CodeBudget || len(w.Pending) > 0 {
+			wantStatus(t, w, event.StatusFailed)
+			last := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
+			if last.Error.Code != event.CodeBudget || w.Run.EndedByLimit() != event.CodeBudget || len(w.Pending) > 0 {
 				t.Fatalf("got %+v, %d calls out", last.Error, len(w.Pending))
 			}
 			w.Crash()
@@ -65,7 +66,7 @@ func TestBudget(t *testing.T) {
 				}
 				w.FinishAt(0, in)
 			}
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			for id, n := range w.Calls {
 				if n > 1 {
 					t.Errorf("call %s was made %d times", id, n)
@@ -90,14 +91,14 @@ func TestBudgetStopsRetries(t *testing.T) {
 	b := enginetest.Say("b")
 	b.CostUSD = &cost
 	w.Finish("b", b)
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Finish("c", enginetest.Fails("overloaded", "busy"))
 	wantTrace(t, w, 0, "+s, .s, +a, +b, +c, ra, .b, failed budget")
 	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxCostUSD: 5}})
 	w.Finish("c", enginetest.Say("c"))
 	w.Fire("retry:2.0.1")
 	w.Finish("a", enginetest.Say("a"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestBudgetStopsDueRetry checks that a retry that becomes due when the budget is used up is not
@@ -117,7 +118,7 @@ func TestBudgetStopsDueRetry(t *testing.T) {
 	wantTrace(t, w, 0, "+s, .s, +a, +b, ra, .b, failed budget")
 	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100_000}})
 	w.Finish("a", enginetest.Say("a"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestBudget_CancelledCallsSettling checks that a limit that is reached while a loser's call still
@@ -135,15 +136,15 @@ func TestBudget_CancelledCallsSettling(t *testing.T) {
 	e := enginetest.Reply("e")
 	e.Usage = &chat.Usage{InputTokens: 40_000}
 	w.Finish("e", e) // uses up the budget before y has answered
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("settle")
-	if limit := w.Run.EndedByLimit(); limit != engine.CodeBudget {
+	if limit := w.Run.EndedByLimit(); limit != event.CodeBudget {
 		t.Fatalf("ended by %q\n%s", limit, w.Log())
 	}
 	w.Pending = nil
 	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 99_000}})
 	w.Finish("z", enginetest.Reply("z"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if got := string(w.Run.Output()); got != `"z"` {
 		t.Errorf("output %s\n%s", got, w.Log())
 	}

@@ -10,7 +10,7 @@ import (
 // reserve reserves budget for a model call. It returns false if the call is not made now: either a
 // limit was reached, or the call waits for others to release their reservations, or for a person.
 // Nil and true mean that no budget limits the call.
-func (m *machine) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
+func (m *machine) reserve(id, fr int, model string, added []chat.Message) (*event.Reserved, bool) {
 	if m.endedByBudget() || m.runTooLarge(id) {
 		return nil, false
 	}
@@ -23,7 +23,7 @@ func (m *machine) reserve(id, fr int, model string, added []chat.Message) (*Rese
 		return nil, false
 	}
 	rate, priced := m.state.Ledger.Rate(model)
-	v := &Reserved{Input: m.inputTokens(id, fr, added)}
+	v := &event.Reserved{Input: m.inputTokens(id, fr, added)}
 	fit := ledger.FitModel(balances, v.Input, m.outputBound(id, fr), rate, priced, false)
 	if !m.fitsBudget(id, fit) {
 		return nil, false
@@ -108,6 +108,6 @@ func (m *machine) runTooLarge(id int) bool {
 
 func (m *machine) endBySize(id int) {
 	if m.state.Ending == nil {
-		m.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: m.state.Limits.MaxBytes})
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeMaxBytes, Max: m.state.Limits.MaxBytes})
 	}
 }

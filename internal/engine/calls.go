@@ -32,7 +32,7 @@ func (m *machine) resumeWithheld() {
 	if !m.withheld || m.state.Limits.MaxConcurrency <= 0 && !m.state.Ledger.Bounds() {
 		return
 	}
-	if m.state.Ending != nil || m.state.Status != StatusRunning || m.askedForBudget() {
+	if m.state.Ending != nil || m.state.Status != event.StatusRunning || m.askedForBudget() {
 		return
 	}
 	m.withheld = false // calls that still wait set it again
@@ -80,7 +80,7 @@ func (m *machine) repeatCall(key string, c *loop.Call, model string, instead *ev
 		if !ok {
 			return
 		}
-		m.emitStep(c.Step, &ModelCalled{
+		m.emitStep(c.Step, &event.ModelCalled{
 			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv,
 			Length: len(m.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead, Compaction: c.Compaction,
 		})
@@ -90,7 +90,7 @@ func (m *machine) repeatCall(key string, c *loop.Call, model string, instead *ev
 		}
 		m.emitStep(c.Step, c.Again(key))
 	default:
-		m.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
+		m.emitStep(c.Step, &event.FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
 	}
 }
 
@@ -100,11 +100,12 @@ func (m *machine) settleLost(key, what string) {
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
 	switch what {
 	case "skip":
-		m.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt,
+		m.emitStep(step, &event.ToolReturned{Call: key, Attempt: c.Attempt,
 			Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
 	default:
 		// No retry policy applies: a retry is what was decided against.
-		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool),
+		f := event.Failure{Code: event.CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown",
+			c.Tool),
 			Node: m.graph.NodeID(step)}
 		if !m.handledByProgram(step, "", &f, nil) {
 			m.failForGood(step, f)
@@ -115,7 +116,7 @@ func (m *machine) settleLost(key, what string) {
 		m.turnAnswered(step, fr)
 		return
 	}
-	m.completeStep(step, &StepCompleted{}, m.state.plan.out...)
+	m.completeStep(step, &event.StepCompleted{}, m.state.plan.out...)
 }
 
 // handleUnknown handles a call whose tool does not know the outcome, as the tool's policy says
@@ -128,7 +129,7 @@ func (m *machine) handleUnknown(key string, c *loop.Call, d ToolResult) bool {
 		return false
 	}
 	f := d.Failure.Clean()
-	m.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
+	m.emitStep(c.Step, &event.ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
 	switch d.Unknown {
 	case "retry":
 		if m.state.Ending == nil { // otherwise a reopening repeats it
@@ -152,7 +153,7 @@ func (m *machine) callTimerDue(id string, t loop.Timer) {
 		m.addCommands(&StartTimer{ID: id, After: t.Seq, At: t.At})
 		return
 	}
-	m.emitStep(t.Step, &TimerFired{Timer: id})
+	m.emitStep(t.Step, &event.TimerFired{Timer: id})
 	if st := m.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
 		m.startStep(t.Step, m.graph.StepNode(t.Step))
 	}

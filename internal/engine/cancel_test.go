@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -18,14 +19,14 @@ func TestCancel_ReasonRecorded(t *testing.T) {
 			t.Parallel()
 			w := block(t, workflow.Fork{}, nil)
 			w.Feed(engine.Cancel{Reason: "enough"})
-			wantStatus(t, w, engine.StatusRunning)
+			wantStatus(t, w, event.StatusRunning)
 			if crash {
 				w.Crash()
 			} else {
 				w.Go(nil)
 			}
-			wantStatus(t, w, engine.StatusCancelled)
-			if got := w.Events[len(w.Events)-1].Data.(*engine.RunCancelled).Reason; got != "enough" {
+			wantStatus(t, w, event.StatusCancelled)
+			if got := w.Events[len(w.Events)-1].Data.(*event.RunCancelled).Reason; got != "enough" {
 				t.Errorf("reason %q, want enough\n%s", got, w.Log())
 			}
 			w.CheckPrefixes()
@@ -61,12 +62,12 @@ func TestCancelWhileEnding(t *testing.T) {
 				w.Finish("s", enginetest.Say("x"))
 			}
 			tc.begin(w)
-			wantStatus(t, w, engine.StatusRunning)
+			wantStatus(t, w, event.StatusRunning)
 			w.Feed(engine.Cancel{Reason: "now"})
-			wantStatus(t, w, engine.StatusRunning)
+			wantStatus(t, w, event.StatusRunning)
 			w.Fire("settle")
-			wantStatus(t, w, engine.StatusCancelled)
-			if got := w.Events[len(w.Events)-1].Data.(*engine.RunCancelled).Reason; got != "now" {
+			wantStatus(t, w, event.StatusCancelled)
+			if got := w.Events[len(w.Events)-1].Data.(*event.RunCancelled).Reason; got != "now" {
 				t.Errorf("reason %q, want now", got)
 			}
 		})

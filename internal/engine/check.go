@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
@@ -34,7 +35,7 @@ func (r *Run) check(in InputData) error {
 	}
 	switch d := in.(type) {
 	case ModelResult:
-		values := []Value{d.Message.Extra, d.Pins}
+		values := []event.Value{d.Message.Extra, d.Pins}
 		for _, tc := range d.Message.ToolCalls {
 			values = append(values, tc.Arguments, tc.Extra)
 		}
@@ -83,7 +84,7 @@ func (r *Run) check(in InputData) error {
 		_, err := r.CheckAnswer(d)
 		return err
 	case Cancel:
-		if r.state.Status.Ended() && r.state.Status != StatusCancelled {
+		if r.state.Status.Ended() && r.state.Status != event.StatusCancelled {
 			return ErrEnded
 		}
 	case Recovered:
@@ -91,10 +92,10 @@ func (r *Run) check(in InputData) error {
 			return ErrEnded
 		}
 	case Reopen:
-		if r.state.Status != StatusFailed || r.state.Limit == "" {
+		if r.state.Status != event.StatusFailed || r.state.Limit == "" {
 			return ErrNotReopenable
 		}
-		if r.state.Limit == CodeParentBudget && d.Above == nil {
+		if r.state.Limit == event.CodeParentBudget && d.Above == nil {
 			return ErrAbove
 		}
 	default:
@@ -104,7 +105,7 @@ func (r *Run) check(in InputData) error {
 }
 
 // checkCreated rejects start parameters that no event can hold.
-func checkCreated(c *RunCreated) error {
+func checkCreated(c *event.RunCreated) error {
 	if err := checkNames("meta of the run", c.Meta); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func checkNames[V any](where string, m map[string]V) error {
 }
 
 // checkValues rejects values that no event can hold.
-func checkValues(where string, values ...Value) error {
+func checkValues(where string, values ...event.Value) error {
 	for _, v := range values {
 		if len(v) > 0 && !json.Valid(v) {
 			return fmt.Errorf("%s: %w", where, ErrInput)

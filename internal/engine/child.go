@@ -21,16 +21,16 @@ func (r *Run) ParentBudget() *workflow.Budget { return r.state.Ledger.ParentBudg
 func (r *Run) Allotment(run string) *workflow.Budget { return r.state.Ledger.Allotment(run) }
 
 // Spent returns what has counted against the run's budgets so far.
-func (r *Run) Spent() Spent {
+func (r *Run) Spent() event.Spent {
 	a := r.state.Ledger.Used()
-	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
+	return event.Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
 }
 
-func applyChildStarted(s *state, ev *Event, d *ChildStarted) {
+func applyChildStarted(s *state, ev *event.Event, d *event.ChildStarted) {
 	s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
 }
 
-func applyCallUsed(s *state, ev *Event, d *CallUsed) {
+func applyCallUsed(s *state, ev *event.Event, d *event.CallUsed) {
 	if used := ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls); d.Run == "" {
 		s.Ledger.UseSession(s, ev.Step, d.Call, d.Key, used)
 	} else {
@@ -39,7 +39,7 @@ func applyCallUsed(s *state, ev *Event, d *CallUsed) {
 }
 
 // checkChildStarted returns the reason why a stored start of a run is invalid.
-func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
+func checkChildStarted(s *state, ev *event.Event, d *event.ChildStarted) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
@@ -53,7 +53,7 @@ func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
 }
 
 // checkCallUsed returns the reason why a stored report of a call's usage is invalid.
-func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
+func checkCallUsed(s *state, ev *event.Event, d *event.CallUsed) string {
 	c := s.Loop.Call(d.Call)
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open &&
@@ -96,13 +96,13 @@ func (m *machine) checkUse(d CallUse) error {
 func (m *machine) handleChild(d ChildStart) {
 	key, c := m.openWork(d.ID, false)
 	if allotment, fresh, err := m.allot(key, c, d); err == nil && fresh {
-		m.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
+		m.emitStep(c.Step, &event.ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
 	}
 }
 
 func (m *machine) handleUse(d CallUse) {
 	key, c := m.openWork(d.ID, true)
-	m.emitStep(c.Step, &CallUsed{
+	m.emitStep(c.Step, &event.CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key,
 		Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -17,7 +18,7 @@ import (
 type childRuns struct {
 	w    *enginetest.World
 	rt   *rapid.T
-	used map[string]engine.Spent // total, by run
+	used map[string]event.Spent // total, by run
 	// ended holds the children that do nothing more until they get more budget.
 	ended map[string]bool
 	by    map[string]int64 // tokens, by node
@@ -47,7 +48,7 @@ func (k *childRuns) call(c *engine.CallTool) bool {
 		return true
 	}
 	if detail, ok := k.short[c.ID]; ok { // reported later: others got the same answer meanwhile
-		k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "no budget"},
+		k.finish(engine.ToolResult{ID: c.ID, Failure: &event.Failure{Code: "failed", Message: "no budget"},
 			Budget: detail})
 		return true
 	}
@@ -68,7 +69,7 @@ func (k *childRuns) call(c *engine.CallTool) bool {
 			return true
 		}
 		// a run that used nothing may never have been stored: it is started again
-		if more != nil || k.used[run] == (engine.Spent{}) {
+		if more != nil || k.used[run] == (event.Spent{}) {
 			k.ended[run] = false
 		}
 		if rapid.IntRange(0, 2).Draw(k.rt, "at work") > 0 { // others continue meanwhile
@@ -102,21 +103,21 @@ func (k *childRuns) call(c *engine.CallTool) bool {
 		way := rapid.IntRange(0, 9).Draw(k.rt, "end of the run")
 		if way == 0 { // its usage is not reported
 			k.untold++
-			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "cancelled", Message: "given up"}})
+			k.finish(engine.ToolResult{ID: c.ID, Failure: &event.Failure{Code: "cancelled", Message: "given up"}})
 			return true
 		}
 		k.ended[run] = true
 		for range rapid.IntRange(1, 2).Draw(k.rt, "times told") {
 			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true,
-				Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
+				Used: event.Used{InputTokens: used.Tokens, Borne: used}})
 		}
 		if way == 9 { // the call fails anyway
 			k.finish(
-				engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
+				engine.ToolResult{ID: c.ID, Failure: &event.Failure{Code: "failed", Message: "the store is away"}})
 			return true
 		}
 		more = part
-		if way > 2 || part == nil || !exceeds(engine.Spent{Tokens: appetite.MaxTokens, Calls: appetite.MaxCalls,
+		if way > 2 || part == nil || !exceeds(event.Spent{Tokens: appetite.MaxTokens, Calls: appetite.MaxCalls,
 			CostUSD: appetite.MaxCostUSD}, *part) {
 			k.finish(engine.ToolResult{ID: c.ID, Text: "done"})
 			return true
@@ -148,13 +149,13 @@ func (k *childRuns) finish(res engine.InputData) {
 	k.w.Feed(res)
 }
 
-func exceeds(s engine.Spent, b workflow.Budget) bool {
+func exceeds(s event.Spent, b workflow.Budget) bool {
 	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 &&
 		s.CostUSD > b.MaxCostUSD+1e-9
 }
 
 // total returns the sum of what the children used.
-func (k *childRuns) total() (s engine.Spent) {
+func (k *childRuns) total() (s event.Spent) {
 	for _, u := range k.used {
 		s.Tokens, s.Calls, s.CostUSD = s.Tokens+u.Tokens, s.Calls+u.Calls, s.CostUSD+u.CostUSD
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -35,8 +36,8 @@ func callOf(t *testing.T, w *enginetest.World, node string) string {
 }
 
 var (
-	lostItsRun  = &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "the store is away"}}
-	shortOfRoom = &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: "tokens"}
+	lostItsRun  = &engine.ToolResult{Failure: &event.Failure{Code: "failed", Message: "the store is away"}}
+	shortOfRoom = &engine.ToolResult{Failure: &event.Failure{Code: "failed", Message: "no budget"}, Budget: "tokens"}
 )
 
 // TestReservation_ChildRunRetried checks that a run that could not be stored, and is started again
@@ -58,7 +59,7 @@ func TestReservation_ChildRunRetried(t *testing.T) {
 	if err := w.Try(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"}); !errors.Is(err, engine.ErrNoRoom) {
 		t.Fatalf("the run was begun again: %v, with %+v, beside one that holds all", err, w.Run.Allotment("ra"))
 	}
-	w.Feed(engine.CallUse{ID: b, Run: "rb", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}})
+	w.Feed(engine.CallUse{ID: b, Run: "rb", Ended: true, Used: event.Used{Borne: event.Spent{Tokens: 400}}})
 	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
 	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
 	if part := w.Run.Allotment("ra"); part == nil || part.MaxTokens != 300 {
@@ -79,14 +80,14 @@ func TestReservation_HeldCallSlot(t *testing.T) {
 	if err := w.Try(engine.ChildStart{ID: b, Run: "rb"}); !errors.Is(err, engine.ErrNoRoom) {
 		t.Fatalf("b got a part of what a holds: %v", err)
 	}
-	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: event.Value(`"approve"`)})
 	a := callOf(t, w, "a")
 	w.Crash(engine.Lost{ID: a, Policy: "retry"}, engine.Lost{ID: b, Policy: "retry"})
 	w.Feed(engine.CallUse{ID: a, Run: "ra", Ended: true})
 	w.Finish("a", &engine.ToolResult{Text: "done"})
 	w.Feed(engine.ChildStart{ID: b, Run: "rb"})
 	w.Finish("b", &engine.ToolResult{Text: "done"})
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -119,8 +120,8 @@ func TestReservation_HeldCallsExhaustBudget(t *testing.T) {
 		for len(w.Timers) > 0 {
 			w.Fire(w.Timers[0].ID)
 		}
-		wantStatus(t, w, engine.StatusFailed)
-		if f := failure(t, w); f.Code != engine.CodeBudget {
+		wantStatus(t, w, event.StatusFailed)
+		if f := failure(t, w); f.Code != event.CodeBudget {
 			t.Errorf("it failed by %s: %s", f.Code, f.Message)
 		}
 		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxCalls: 20}})
@@ -128,7 +129,7 @@ func TestReservation_HeldCallsExhaustBudget(t *testing.T) {
 			w.Feed(engine.CallUse{ID: callOf(t, w, id), Run: "r" + id, Ended: true})
 			w.Finish(id, &engine.ToolResult{Text: "done"})
 		}
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		w.CheckPrefixes()
 	}
 }
@@ -145,16 +146,16 @@ func TestReservation_HeldCallRetainsCall(t *testing.T) {
 		t.Fatalf("the run below got %+v", part)
 	}
 	w.Finish("a", enginetest.Held("bound", `{}`))
-	w.Feed(engine.Answer{Wait: b, Value: engine.Value(`"approve"`)})
+	w.Feed(engine.Answer{Wait: b, Value: event.Value(`"approve"`)})
 	if got := w.PendingNodes(); got != "" {
 		t.Errorf("%s was called with what a needs", got)
 	}
-	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: event.Value(`"approve"`)})
 	w.Feed(engine.CallUse{ID: callOf(t, w, "a"), Run: "ra", Ended: true,
-		Used: engine.Used{Borne: engine.Spent{Calls: 8}}})
+		Used: event.Used{Borne: event.Spent{Calls: 8}}})
 	w.Finish("b", &engine.ToolResult{Text: "done"})
 	w.Finish("a", &engine.ToolResult{Text: "done"})
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -164,7 +165,7 @@ func TestBudget_OneQuestion(t *testing.T) {
 	t.Parallel()
 	w := twoTools(t, workflow.Limits{MaxTokens: 1000, OnBudget: workflow.OnBudgetPause})
 	a, b := callOf(t, w, "a"), callOf(t, w, "b")
-	w.Feed(engine.CallUse{ID: a, Used: engine.Used{Borne: engine.Spent{Tokens: 1000}}})
+	w.Feed(engine.CallUse{ID: a, Used: event.Used{Borne: event.Spent{Tokens: 1000}}})
 	for run, id := range map[string]string{"ra": a, "rb": b} {
 		var short *engine.BudgetError
 		if err := w.Try(engine.ChildStart{ID: id, Run: run}); !errors.As(err, &short) {
@@ -179,7 +180,7 @@ func TestBudget_OneQuestion(t *testing.T) {
 	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: enginetest.Text("5000")})
 	w.Finish("a", &engine.ToolResult{Text: "done"})
 	w.Finish("b", &engine.ToolResult{Text: "done"})
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -203,7 +204,7 @@ func TestReservation_EndingRun(t *testing.T) {
 		w.Finish("a", enginetest.Held("bound", `{}`))
 		w.Feed(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb"})
 		w.Feed(engine.CallUse{ID: callOf(t, w, "b"), Run: "rb", Ended: true,
-			Used: engine.Used{Borne: engine.Spent{Tokens: 200}}})
+			Used: event.Used{Borne: event.Spent{Tokens: 200}}})
 		w.Finish("c", &engine.ToolResult{Text: "done"})
 		var short *engine.BudgetError
 		if err := w.Try(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb",
@@ -211,16 +212,16 @@ func TestReservation_EndingRun(t *testing.T) {
 			t.Fatalf("a run below goes on in a run that ends: %v\n%s", err, w.Log())
 		}
 		w.Finish("b", shortOfRoom)
-		wantStatus(t, w, engine.StatusFailed)
-		if f := failure(t, w); f.Code != engine.CodeMaxSteps {
+		wantStatus(t, w, event.StatusFailed)
+		if f := failure(t, w); f.Code != event.CodeMaxSteps {
 			t.Errorf("it failed by %s: %s", f.Code, f.Message)
 		}
 		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: new(20), MaxTokens: 100_000}})
 		w.Finish("b", &engine.ToolResult{Text: "done"})
-		w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+		w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: event.Value(`"approve"`)})
 		w.Finish("a", &engine.ToolResult{Text: "done"})
 		w.Finish("d", enginetest.Say("done"))
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		w.CheckPrefixes()
 	}
 }

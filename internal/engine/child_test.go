@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -27,12 +28,12 @@ type family struct {
 	limits workflow.Limits
 	above  *workflow.Budget
 	nodes  map[string]int64
-	prices []engine.Price
+	prices []event.Price
 	// own is what its own calls used; reserved is the reservation of each; seen is the number of
 	// events counted so far.
-	own      engine.Spent
+	own      event.Spent
 	cost     chat.Money
-	reserved map[string]engine.Reserved
+	reserved map[string]event.Reserved
 	seen     int
 	// asked and reopened count how often the run got more budget; stuck counts
 	// consecutive calls that found no room since something happened.
@@ -46,7 +47,7 @@ type family struct {
 // newFamily generates a run of parallel branches: agents and tool nodes, some of them in sequence.
 func newFamily(t *testing.T, rt *rapid.T) *family {
 	t.Helper()
-	f := &family{rt: rt, nodes: map[string]int64{}, reserved: map[string]engine.Reserved{}}
+	f := &family{rt: rt, nodes: map[string]int64{}, reserved: map[string]event.Reserved{}}
 	g := wide(rapid.IntRange(1, 5).Draw(rt, "branches"), func(n *workflow.Node, a *workflow.Agent) {
 		a.Params.MaxTokens = new(rapid.Int64Range(1, 1000).Draw(rt, "bound"))
 		if rapid.Bool().Draw(rt, "is a tool") {
@@ -82,16 +83,16 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 	if rapid.Bool().Draw(rt, "pauses") {
 		g.Limits.OnBudget = workflow.OnBudgetPause
 	}
-	f.limits, f.prices = g.Limits, []engine.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 5_000_000}}}
+	f.limits, f.prices = g.Limits, []event.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 5_000_000}}}
 	if rapid.IntRange(0, 2).Draw(rt, "above") == 0 {
 		f.above = &workflow.Budget{MaxTokens: rapid.Int64Range(1, 9000).Draw(rt, "above tokens"),
 			MaxCalls: rapid.Int64Range(0, 20).Draw(rt, "above calls")}
 	}
 	f.World = enginetest.New(failRapid{t, rt}, g, nil)
 	f.Model = f.model
-	f.kids = &childRuns{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{},
+	f.kids = &childRuns{w: f.World, rt: rt, used: map[string]event.Spent{}, ended: map[string]bool{},
 		by: map[string]int64{}, held: map[string]int{}, short: map[string]string{}}
-	f.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: f.prices, Above: f.above})
+	f.StartWith(event.RunCreated{Input: enginetest.Text("go"), Prices: f.prices, Above: f.above})
 	return f
 }
 
@@ -133,22 +134,22 @@ func (f *family) model(c *engine.CallModel) *engine.ModelResult {
 func (f *family) countCalls() {
 	for _, e := range f.Events[f.seen:] {
 		switch d := e.Data.(type) {
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			f.own.Calls++
 			if d.Reserved != nil {
 				f.reserved[fmt.Sprintf("%s#%d", d.Call, d.Attempt)] = *d.Reserved
 			}
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			f.own.Calls++
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			if d.Binding != "" { // it has not been made yet
 				f.own.Calls--
 			}
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			if d.Late {
 				f.kids.untold++
 			}
-		case *engine.ModelFailed, *engine.StepFailed, *engine.StepCancelled:
+		case *event.ModelFailed, *event.StepFailed, *event.StepCancelled:
 			// work in flight counts as all that it might use
 			f.kids.untold++
 		}
@@ -195,7 +196,7 @@ func (f *family) step() bool {
 		f.rt.Fatalf("the run is %s with nothing out\n%s", f.Run.Status(), f.Log())
 	}
 	f.stuck = 0
-	if rapid.IntRange(0, 20).Draw(f.rt, "crash") == 0 && f.Run.Status() == engine.StatusRunning {
+	if rapid.IntRange(0, 20).Draw(f.rt, "crash") == 0 && f.Run.Status() == event.StatusRunning {
 		f.crash()
 	}
 	return true
@@ -206,11 +207,11 @@ func (f *family) step() bool {
 func (f *family) isEnding() bool {
 	for _, e := range slices.Backward(f.Events) {
 		switch d := e.Data.(type) {
-		case *engine.LimitReached:
-			if d.Limit != engine.CodeNodeBudget {
+		case *event.LimitReached:
+			if d.Limit != event.CodeNodeBudget {
 				return true
 			}
-		case *engine.RunResumed:
+		case *event.RunResumed:
 			if d.Limits != nil {
 				return false
 			}
@@ -222,7 +223,7 @@ func (f *family) isEnding() bool {
 // shortOf returns what the last reached limit restricts, and the node that reached it.
 func (f *family) shortOf() (detail, node string) {
 	for _, e := range slices.Backward(f.Events) {
-		if d, ok := e.Data.(*engine.LimitReached); ok {
+		if d, ok := e.Data.(*event.LimitReached); ok {
 			return d.Detail, e.Node
 		}
 	}
@@ -346,7 +347,7 @@ func TestBudget_ChildRuns(t *testing.T) {
 		for f.countCalls(); f.step(); f.countCalls() {
 		}
 		below := f.kids.total()
-		all := engine.Spent{Tokens: f.own.Tokens + below.Tokens, Calls: f.own.Calls + below.Calls,
+		all := event.Spent{Tokens: f.own.Tokens + below.Tokens, Calls: f.own.Calls + below.Calls,
 			CostUSD: f.cost.USD() + below.CostUSD}
 		check := func(what string, b workflow.Budget) {
 			if exceeds(all, b) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -58,7 +59,7 @@ type CallTool struct {
 	Attempt   int
 	Agent     *workflow.Agent // nil for tool nodes
 	Tool      string
-	Arguments Value
+	Arguments event.Value
 	// Offered are the tools that the engine itself answers for the agent: sub-agents, the handoff,
 	// routing. They are used in errors about a tool that does not exist.
 	Offered []string
@@ -76,7 +77,7 @@ type CallTool struct {
 	Approved string
 	// Held are the arguments with which the call was held if the person who approved it changed
 	// them to Arguments; nil means that they were not changed.
-	Held Value
+	Held event.Value
 	// CheckOnly asks whether a person must decide about the call, which is made later.
 	CheckOnly bool
 	// Retry is the number of earlier retries by the policy of the step.
@@ -94,28 +95,25 @@ type CallFunc struct {
 	Step    int
 	Attempt int
 	Func    string
-	Input   Value
+	Input   event.Value
 	State   typed.State
 	Outputs Outputs
 	// Last is the failure of the previous attempt; nil on the first (S2-58).
-	Last *Failure
+	Last *event.Failure
 	// LastOutput is what that attempt returned despite its failure; nil means nothing.
-	LastOutput Value
+	LastOutput event.Value
 	// Errors are the failed attempts of the run, oldest first, at most [MaxErrors]; Updated is when
 	// a step last completed (S2-75, S2-78).
 	Errors  []FailedAttempt
 	Updated time.Time
 	// Notes are the notes recorded for this step so far, oldest first.
-	Notes   []Note
+	Notes   []loop.Note
 	Timeout time.Duration
 }
 
 // MaxErrors is the maximum number of failed attempts that a function receives: the most recent
 // ones.
 const MaxErrors = 100
-
-// Note is an alias of [loop.Note].
-type Note = loop.Note
 
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any
 // goroutine at any time.
@@ -126,7 +124,7 @@ type Outputs struct {
 }
 
 // Get returns the output of a node, or false if the step cannot see one.
-func (o *Outputs) Get(node string) (Value, bool) {
+func (o *Outputs) Get(node string) (event.Value, bool) {
 	for _, e := range o.seen {
 		if o.flow.Nodes[e.Node].ID == node {
 			return o.steps.At(e.Step - 1).Output.Value(), true
@@ -136,8 +134,8 @@ func (o *Outputs) Get(node string) (Value, bool) {
 }
 
 // All yields node ids and outputs, in the order in which the nodes first ran.
-func (o *Outputs) All() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
+func (o *Outputs) All() iter.Seq2[string, event.Value] {
+	return func(yield func(string, event.Value) bool) {
 		for _, e := range o.seen {
 			if !yield(o.flow.Nodes[e.Node].ID, o.steps.At(e.Step-1).Output.Value()) {
 				return
@@ -174,7 +172,7 @@ type OpenWait struct {
 // Finish announces that the run has ended with Status. It is the last command unless the run is
 // reopened.
 type Finish struct {
-	Status Status
+	Status event.Status
 	After  uint64
 }
 
@@ -189,7 +187,7 @@ func (*Finish) command()      {}
 // Decision is the result of an activation: events to be stored in one transaction, then commands to
 // be executed.
 type Decision struct {
-	Events   []Event
+	Events   []event.Event
 	Commands []Command
 }
 
@@ -208,11 +206,11 @@ type WaitInfo struct {
 	// Schema, Signal, Filter and Roles are as in WaitOpened.
 	Call      string
 	Tool      string
-	Arguments Value
+	Arguments event.Value
 	Binding   string
 	Changed   bool
-	Schema    Value
-	Below     *Below
+	Schema    event.Value
+	Below     *event.Below
 	Signal    string
 	Filter    string
 	Roles     []string

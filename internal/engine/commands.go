@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/compact"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
@@ -26,25 +27,25 @@ func (m *machine) addCommands(cmds ...Command) { m.added = append(m.added, cmds.
 
 // takeCommands returns the commands of an activation: those that its events opened and that are
 // still open, and those that were added.
-func (m *machine) takeCommands(events []Event) []Command {
+func (m *machine) takeCommands(events []event.Event) []Command {
 	var cmds []Command
 	for i := range events {
 		ev := &events[i]
 		switch d := ev.Data.(type) {
-		case *ModelCalled:
+		case *event.ModelCalled:
 			cmds = m.appendCall(cmds, d.Call, ev.Seq)
-		case *ToolCalled:
+		case *event.ToolCalled:
 			cmds = m.appendCall(cmds, d.Call, ev.Seq)
-		case *FuncCalled:
+		case *event.FuncCalled:
 			cmds = m.appendCall(cmds, d.Call, ev.Seq)
-		case *StepStarted:
+		case *event.StepStarted:
 			if d.Until != nil && m.state.Loop.IsAsleep(ev.Step) {
 				cmds = append(cmds, &StartTimer{ID: loop.StepTimer(ev.Step), After: ev.Seq, At: *d.Until})
 			}
 			if t := m.state.expiry(ev.Step); d.Expires != nil && t != nil {
 				cmds = append(cmds, t)
 			}
-		case *StepRetrying:
+		case *event.StepRetrying:
 			id := loop.StepTimer(ev.Step)
 			if d.Call != "" {
 				id = loop.CallTimer(d.Call)
@@ -52,7 +53,7 @@ func (m *machine) takeCommands(events []Event) []Command {
 			if t, ok := m.state.Loop.Timer(id); ok && t.Seq == ev.Seq {
 				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
 			}
-		case *WaitOpened:
+		case *event.WaitOpened:
 			w := m.state.Waits.Get(d.Wait)
 			if !w.IsOpen() {
 				continue
@@ -61,18 +62,18 @@ func (m *machine) takeCommands(events []Event) []Command {
 			for _, t := range w.Timers() {
 				cmds = append(cmds, startWaitTimer(t))
 			}
-		case *RunStarted, *RunResumed:
+		case *event.RunStarted, *event.RunResumed:
 			cmds = m.appendTimeout(cmds, ev.Seq)
-		case *LimitReached:
+		case *event.LimitReached:
 			if d.IsHandoff() { // the clock restarts
 				cmds = m.appendTimeout(cmds, ev.Seq)
 			}
-		case *RunCompleted:
-			cmds = append(cmds, &Finish{Status: StatusCompleted, After: ev.Seq})
-		case *RunFailed:
-			cmds = append(cmds, &Finish{Status: StatusFailed, After: ev.Seq})
-		case *RunCancelled:
-			cmds = append(cmds, &Finish{Status: StatusCancelled, After: ev.Seq})
+		case *event.RunCompleted:
+			cmds = append(cmds, &Finish{Status: event.StatusCompleted, After: ev.Seq})
+		case *event.RunFailed:
+			cmds = append(cmds, &Finish{Status: event.StatusFailed, After: ev.Seq})
+		case *event.RunCancelled:
+			cmds = append(cmds, &Finish{Status: event.StatusCancelled, After: ev.Seq})
 		}
 	}
 	cmds = append(cmds, m.added...)
@@ -102,7 +103,7 @@ func (m *machine) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (m *machine) openCommands() []Command {
 	s := &m.state
 	var cmds []Command
-	if s.Status == StatusRunning {
+	if s.Status == event.StatusRunning {
 		if !s.cancelled() { // calls in progress may finish but are not restarted
 			cmds = m.requestCalls(s.Seq + 1)
 		}
@@ -178,7 +179,7 @@ func startWaitTimer(t waits.Timer) *StartTimer {
 // timeout returns the timer of the run's own time limit, or nil if there is none.
 func (s *state) timeout(seq uint64) Command {
 	limit := time.Duration(s.Limits.Timeout)
-	if limit <= 0 || s.Status != StatusRunning {
+	if limit <= 0 || s.Status != event.StatusRunning {
 		return nil
 	}
 	return &StartTimer{ID: timerTimeout, After: seq, At: s.At.Add(max(0, limit-s.Active))}
@@ -260,7 +261,7 @@ func (s *state) errors(n int) []FailedAttempt {
 
 // ToolCall returns the agent for which an open tool call is made, or nil for a tool node, and its
 // arguments, as in its [CallTool]. ok is false if there is no such call.
-func (r *Run) ToolCall(call string) (agent *workflow.Agent, arguments Value, ok bool) {
+func (r *Run) ToolCall(call string) (agent *workflow.Agent, arguments event.Value, ok bool) {
 	c := r.state.Loop.Call(call)
 	if c == nil || c.Kind != loop.Tool || c.State != loop.Open {
 		return nil, nil, false
@@ -278,7 +279,7 @@ func (s *state) agentOf(c *loop.Call) *workflow.Agent {
 }
 
 // argumentsOf returns the arguments of a tool call; for a tool node they are the input of the step.
-func (s *state) argumentsOf(c *loop.Call) Value {
+func (s *state) argumentsOf(c *loop.Call) event.Value {
 	if c.Args == nil && c.ToolID == "" {
 		return s.graph.StepInput(c.Step)
 	}

@@ -40,7 +40,7 @@ func (m *machine) compacts(id, fr int) bool {
 
 // overflowed requests a summary if a provider rejected the conversation of a call as too long, but
 // not twice before the provider has answered. It reports whether it does.
-func (m *machine) overflowed(key string, c *loop.Call, f Failure) bool {
+func (m *machine) overflowed(key string, c *loop.Call, f event.Failure) bool {
 	fr := m.frame(c.Step, c.Frame)
 	a := m.agent(c.Step, c.Frame)
 	if f.Code != "context_length_exceeded" || a.Compaction == nil || c.Compaction != nil || fr.Overflowed ||
@@ -104,7 +104,7 @@ func (m *machine) askSummary(id, fr int, k *event.Compaction) {
 	if !ok {
 		return
 	}
-	m.emitStep(id, &ModelCalled{
+	m.emitStep(id, &event.ModelCalled{
 		Call: m.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
 		Conversation: f.Conv, Length: len(m.state.Loop.Conv(f.Conv)),
 		Reserved: reserved, Compaction: k,
@@ -115,7 +115,7 @@ func (m *machine) askSummary(id, fr int, k *event.Compaction) {
 func (m *machine) summarized(id, fr int, key string, k *event.Compaction, reply chat.Message, stop string) {
 	f := m.frame(id, fr)
 	if stop == event.StopRefusal || reply.Text.IsBlank() {
-		m.unsummarized(id, fr, key, Failure{Code: CodeInvalidOutput, Message: "the model gave no summary",
+		m.unsummarized(id, fr, key, event.Failure{Code: event.CodeInvalidOutput, Message: "the model gave no summary",
 			Node: m.graph.NodeID(id)})
 		return
 	}
@@ -130,7 +130,7 @@ func (m *machine) summarized(id, fr int, key string, k *event.Compaction, reply 
 	}
 	after := compact.Replace(msgs, k.Left, compact.Summary(""))
 	sum := sha256.Sum256([]byte(reply.Text.String()))
-	m.emitStep(id, &AgentCompacted{
+	m.emitStep(id, &event.AgentCompacted{
 		Call: key, Frame: fr, Conversation: f.Conv, Left: slices.Clone(k.Left), Before: len(msgs), After: len(after),
 		Removed: hex.EncodeToString(h.Sum(nil)), Summary: hex.EncodeToString(sum[:]),
 	})
@@ -139,9 +139,9 @@ func (m *machine) summarized(id, fr int, key string, k *event.Compaction, reply 
 
 // unsummarized continues with the whole conversation if there is no summary. Its next call shows
 // whether it fits.
-func (m *machine) unsummarized(id, fr int, key string, f Failure) {
+func (m *machine) unsummarized(id, fr int, key string, f event.Failure) {
 	n := len(m.state.Loop.Conv(m.frame(id, fr).Conv))
-	m.emitStep(id, &AgentCompacted{Call: key, Frame: fr, Conversation: m.frame(id, fr).Conv, Before: n, After: n,
+	m.emitStep(id, &event.AgentCompacted{Call: key, Frame: fr, Conversation: m.frame(id, fr).Conv, Before: n, After: n,
 		Error: &f})
 	m.afterCompaction(id, fr)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -85,15 +86,15 @@ func TestCompaction(t *testing.T) {
 		t.Errorf("%d summaries, %d with crashes", n, again)
 	}
 	w.Finish("a", enginetest.Say("done"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	calls, told := 0, 0
 	for _, e := range w.Events {
 		switch d := e.Data.(type) {
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			if d.Compaction != nil {
 				calls++
 			}
-		case *engine.AgentCompacted:
+		case *event.AgentCompacted:
 			told++
 			if d.Error != nil || d.After >= d.Before || len(d.Removed) != 64 || len(d.Summary) != 64 ||
 				len(d.Left) == 0 {
@@ -178,7 +179,7 @@ func TestCompactionAfterOverflow(t *testing.T) {
 		t.Fatalf("asks %s, for a summary: %v", c.Model, c.Compaction)
 	}
 	w.Finish("a", enginetest.Say("done"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestCompaction_TokenCounts checks that the provider's token counts are used if available, and
@@ -192,7 +193,7 @@ func TestCompaction_TokenCounts(t *testing.T) {
 	for in, want := range map[int64]bool{700: false, 790: true} {
 		w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "",
 			workflow.Agent{ID: "a", Model: "m", NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}), nil)
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: []engine.Price{{Model: "m", Window: 1000}}})
+		w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Prices: []event.Price{{Model: "m", Window: 1000}}})
 		for i := range 6 {
 			n := int64(10)
 			if i == 5 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -41,7 +42,7 @@ func TestRetryQueues(t *testing.T) {
 	}
 	w.Finish("a", enginetest.Say("a"))
 	w.Finish("c", enginetest.Say("c"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -119,7 +120,7 @@ func TestConcurrencyBound(t *testing.T) {
 					c := w.Pending[len(w.Pending)-1]
 					w.FinishAt(len(w.Pending)-1, w.Model(c.(*engine.CallModel)))
 				}
-				wantStatus(t, w, engine.StatusCompleted)
+				wantStatus(t, w, event.StatusCompleted)
 				if most != limit {
 					t.Errorf("%d in flight, want %d", most, limit)
 				}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -51,9 +53,9 @@ func (m model) check(t *rapid.T, w *enginetest.World, node string) {
 func (m model) finish(t *rapid.T, w *enginetest.World, node string, changes model) model {
 	m.check(t, w, node)
 	out := maps.Clone(m)
-	r := &engine.FuncResult{Update: map[string]engine.Value{}}
+	r := &engine.FuncResult{Update: map[string]event.Value{}}
 	for name, v := range changes {
-		r.Update[name], out[name] = engine.Value(v), v
+		r.Update[name], out[name] = event.Value(v), v
 	}
 	w.Finish(node, r)
 	return out
@@ -114,7 +116,7 @@ func TestState_MatchesCopiedState(t *testing.T) {
 	randtest.Check(t, 30, func(rt *rapid.T) {
 		w := appenders(t, rapid.Bool().Draw(rt, "serial"))
 		m := model{"log": "[" + drawElement(rt) + "]"}
-		w.StartWith(engine.RunCreated{Input: engine.Value(fmt.Sprintf(`{"log":%s}`, m["log"]))})
+		w.StartWith(event.RunCreated{Input: event.Value(fmt.Sprintf(`{"log":%s}`, m["log"]))})
 		crash := func() {
 			if rapid.IntRange(0, 4).Draw(rt, "crash") == 0 {
 				w.Crash()
@@ -139,7 +141,7 @@ func TestState_MatchesCopiedState(t *testing.T) {
 			}
 			w.Finish("z", end)
 		}
-		if got := w.Run.Status(); got != engine.StatusCompleted {
+		if got := w.Run.Status(); got != event.StatusCompleted {
 			rt.Fatalf("the run is %s\n%s", got, w.Log())
 		}
 		final := model{}
@@ -150,7 +152,7 @@ func TestState_MatchesCopiedState(t *testing.T) {
 			rt.Fatalf("the state ends as\n%s, want\n%s", final, m)
 		}
 		for _, e := range w.Events {
-			if d, ok := e.Data.(*engine.FuncReturned); ok {
+			if d, ok := e.Data.(*event.FuncReturned); ok {
 				edits += len(d.Edits)
 			}
 		}
@@ -170,12 +172,12 @@ func TestState_StoredBytesLinear(t *testing.T) {
 		g.Rules = workflow.TypedRules()
 		w := enginetest.New(t, g, nil)
 		w.SkipLaws = true
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":[]}`),
+		w.StartWith(event.RunCreated{Input: event.Value(`{"log":[]}`),
 			Limits: workflow.Limits{MaxSteps: new(n + 1), MaxLoopIterations: n + 1}})
 		list := ""
 		for i := range n {
 			list = appended(list, `"`+strings.Repeat("x", 500)+`"`)
-			r := &engine.FuncResult{Update: map[string]engine.Value{"log": engine.Value(list)}}
+			r := &engine.FuncResult{Update: map[string]event.Value{"log": event.Value(list)}}
 			if i < n-1 {
 				r.Goto = []string{"a"}
 			}
@@ -205,43 +207,43 @@ func TestState_StoredBytesLinear(t *testing.T) {
 func TestApply_DamagedResults(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)
-	for name, damage := range map[string]func(e *engine.Event) bool{
-		"another writer": func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Base++ }) },
-		"another size":   func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Size++ }) },
-		"outside": func(e *engine.Event) bool {
-			return edit(e, func(d *engine.Edit) { d.From, d.To = -1, 1<<40 })
+	for name, damage := range map[string]func(e *event.Event) bool{
+		"another writer": func(e *event.Event) bool { return edit(e, func(d *typed.Edit) { d.Base++ }) },
+		"another size":   func(e *event.Event) bool { return edit(e, func(d *typed.Edit) { d.Size++ }) },
+		"outside": func(e *event.Event) bool {
+			return edit(e, func(d *typed.Edit) { d.From, d.To = -1, 1<<40 })
 		},
-		"no JSON":       func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Text = `,"` }) },
-		"unknown field": func(e *engine.Event) bool { return edit(e, func(d *engine.Edit) { d.Field = "other" }) },
-		"late": func(e *engine.Event) bool {
-			d, ok := e.Data.(*engine.FuncReturned)
+		"no JSON":       func(e *event.Event) bool { return edit(e, func(d *typed.Edit) { d.Text = `,"` }) },
+		"unknown field": func(e *event.Event) bool { return edit(e, func(d *typed.Edit) { d.Field = "other" }) },
+		"late": func(e *event.Event) bool {
+			d, ok := e.Data.(*event.FuncReturned)
 			if ok = ok && len(d.Edits) > 0; ok {
 				c := *d
-				c.Error = &engine.Failure{Code: "server"}
+				c.Error = &event.Failure{Code: "server"}
 				e.Data = &c
 			}
 			return ok
 		},
-		"no result": func(e *engine.Event) bool {
-			_, ok := e.Data.(*engine.FuncReturned)
+		"no result": func(e *event.Event) bool {
+			_, ok := e.Data.(*event.FuncReturned)
 			if ok {
-				e.Data = &engine.ConditionChecked{}
+				e.Data = &event.ConditionChecked{}
 			}
 			return ok
 		},
-		"no such reply": func(e *engine.Event) bool {
-			_, ok := e.Data.(*engine.StepCompleted)
+		"no such reply": func(e *event.Event) bool {
+			_, ok := e.Data.(*event.StepCompleted)
 			if ok {
-				e.Data = &engine.StepCompleted{JSON: true}
+				e.Data = &event.StepCompleted{JSON: true}
 			}
 			return ok
 		},
 	} {
 		w := appenders(t, true)
 		w.SkipLaws = true
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":["` + long + `"]}`)})
+		w.StartWith(event.RunCreated{Input: event.Value(`{"log":["` + long + `"]}`)})
 		w.Finish("a",
-			&engine.FuncResult{Update: map[string]engine.Value{"log": engine.Value(`["` + long + `","more"]`)}})
+			&engine.FuncResult{Update: map[string]event.Value{"log": event.Value(`["` + long + `","more"]`)}})
 		events := slices.Clone(w.Events)
 		done := false
 		for i := range events {
@@ -255,8 +257,8 @@ func TestApply_DamagedResults(t *testing.T) {
 }
 
 // edit changes the edit of a stored result.
-func edit(e *engine.Event, change func(*engine.Edit)) bool {
-	d, ok := e.Data.(*engine.FuncReturned)
+func edit(e *event.Event, change func(*typed.Edit)) bool {
+	d, ok := e.Data.(*event.FuncReturned)
 	if !ok || len(d.Edits) == 0 {
 		return false
 	}

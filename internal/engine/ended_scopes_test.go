@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -24,11 +25,11 @@ func TestScope_StateReleased(t *testing.T) {
 		g := typedFlow(enginetest.Graph(all, "s -> p; p:a -> a; p:b -> b; a -> p/join; b -> p/join; p/join -> z"),
 			enginetest.Graph(nodes(funcNode("x")), ""))
 		w := enginetest.New(t, g,
-			&host{merge: func(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
-				return map[string]engine.Value{"k": engine.Value("1")}, nil
+			&host{merge: func(string, map[string]event.Value, engine.View) (map[string]event.Value, error) {
+				return map[string]event.Value{"k": event.Value("1")}, nil
 			}})
 		w.StartWith(
-			engine.RunCreated{Input: engine.Value(fmt.Sprintf(`{"n":1,"large":%q}`, strings.Repeat("x", large)))})
+			event.RunCreated{Input: event.Value(fmt.Sprintf(`{"n":1,"large":%q}`, strings.Repeat("x", large)))})
 		for i := range passes {
 			w.Finish("s/x", update("n=2"))
 			w.Finish("a", update("n=3"))
@@ -39,7 +40,7 @@ func TestScope_StateReleased(t *testing.T) {
 			}
 			w.Finish("z", end)
 		}
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		return len(enginetest.State(w.Run))
 	}
 	if one, many := size(1), size(passes); many-one > large/2 {

@@ -5,17 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
-	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/waits"
-)
-
-// Limits of signals: the size of a signal's value, and the number and total size of the signals
-// that a run keeps because no step has taken them.
-const (
-	MaxSignalBytes     = waits.MaxSignalBytes
-	MaxKeptSignals     = waits.MaxKept
-	MaxKeptSignalBytes = waits.MaxKeptBytes
 )
 
 // FailedAttempt is a failure in a run with typed state: of an attempt of a function, or of a step
@@ -43,22 +34,11 @@ var (
 	// ErrAbove is returned when the run used up what its parent run left for it; it can only
 	// continue together with the parent run.
 	ErrAbove = errors.New("the run used up the remaining budget of its parent run; give the parent run a larger budget")
-	// ErrWaitNotFound is returned when no wait has that id, or no wait is open.
-	ErrWaitNotFound = waits.ErrNotFound
-	// ErrWaitAmbiguous is returned when several waits are open and none was named (P1, D17).
-	ErrWaitAmbiguous = waits.ErrAmbiguous
-	// ErrWaitAnswered is returned when the wait already has a different answer (P24).
-	ErrWaitAnswered = waits.ErrAnswered
-	// ErrWaitClosed is returned when the wait was closed without an answer.
-	ErrWaitClosed = waits.ErrClosed
 	// ErrInput is returned when the input of a run, or a result, contains a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
 	// ErrNoteLate is returned when the call of a note has its result, was cancelled, or is at
 	// another attempt.
 	ErrNoteLate = errors.New("call no longer accepts notes")
-	// ErrNote is returned when a note has an invalid key or a value that is not JSON, is a
-	// duplicate, or is one too many. The message says which.
-	ErrNote = loop.ErrNote
 	// ErrCallLate is returned when a call that starts a run, or reports what it used, has its
 	// result, was cancelled, or is at another attempt.
 	ErrCallLate = errors.New("call has ended")
@@ -70,17 +50,6 @@ var (
 	ErrPrice error = priceError{}
 	// ErrState is returned when the input of a run with typed state is not an object.
 	ErrState = errors.New("the input of this workflow is its initial state, which must be a JSON object")
-	// ErrAnswer is returned when the wait cannot accept the answer (S0-31).
-	ErrAnswer = waits.ErrAnswer
-	// ErrWaitRole is returned when the wait has roles and the actor has none of them (X-122).
-	ErrWaitRole = waits.ErrRole
-	// ErrWaitSignal is returned when the wait expects a signal, which no answer replaces (X-21).
-	ErrWaitSignal = waits.ErrSignalWait
-	// ErrSignalName, ErrSignal and ErrSignalsFull are described at [waits.ErrSignalName] and its
-	// siblings.
-	ErrSignalName  = waits.ErrSignalName
-	ErrSignal      = waits.ErrSignal
-	ErrSignalsFull = waits.ErrSignalsFull
 )
 
 type priceError struct{}
@@ -88,7 +57,7 @@ type priceError struct{}
 func (priceError) Error() string { return "a budget in USD needs the price of the model" }
 
 // FailureCode returns the failure code of a call that returns the error.
-func (priceError) FailureCode() string { return CodeUncounted }
+func (priceError) FailureCode() string { return event.CodeUncounted }
 
 // BudgetError is returned when a budget leaves nothing for a run to be started, even if others
 // release everything that they hold. Detail names what is used up: one of ledger.Details.
@@ -99,7 +68,7 @@ func (e *BudgetError) Error() string {
 }
 
 // FailureCode returns the failure code of a call that returns the error.
-func (e *BudgetError) FailureCode() string { return CodeBudget }
+func (e *BudgetError) FailureCode() string { return event.CodeBudget }
 
 // UncountedError is returned when work was not started because its usage is never reported and the
 // budget Bound (`run`, `node`, `workflow`, or `above` for that of the parent run) limits tokens or
@@ -114,7 +83,7 @@ func (e *UncountedError) Error() string {
 }
 
 // FailureCode returns the failure code of a call that returns the error.
-func (e *UncountedError) FailureCode() string { return CodeUncounted }
+func (e *UncountedError) FailureCode() string { return event.CodeUncounted }
 
 // DivergenceError means that a journal cannot come from this definition and engine: nothing may run
 // on it.

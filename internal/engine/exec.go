@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -22,7 +23,7 @@ func ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
 // else back to the sender (S3-4).
 func (m *machine) exec(id int) {
 	if st := m.graph.Step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
-		done := &StepCompleted{Same: true}
+		done := &event.StepCompleted{Same: true}
 		if n := m.graph.StepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
 			done.Goto = []string{m.graph.StepNode(st.From).ID}
 		}
@@ -33,7 +34,8 @@ func (m *machine) exec(id int) {
 	for _, tc := range slices.Clone(m.frame(id, 0).Turn) {
 		if !tc.Done && ownCall(caller, rules, tc.Name) {
 			m.emitStep(id,
-				&ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
+				&event.ToolReturned{Frame: 0, ToolCallID: tc.ID,
+					Text: "not taken: tools were called in the same reply"})
 		}
 	}
 	m.execNext(id)
@@ -49,7 +51,8 @@ func (m *machine) execNext(id int) {
 	if !m.mayCallTool(id, "") {
 		return
 	}
-	m.emitStep(id, &ToolCalled{Call: m.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
+	m.emitStep(id, &event.ToolCalled{Call: m.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name,
+		ToolCallID: f.Turn[i].ID})
 }
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, or else along the
@@ -62,7 +65,7 @@ func (m *machine) execDone(id int) {
 			last = tc
 		}
 	}
-	done := &StepCompleted{}
+	done := &event.StepCompleted{}
 	for _, msg := range m.state.Loop.Conv(loop.Shared) {
 		if msg.Role == chat.RoleTool && msg.ToolCallID == last.ID {
 			done.Output = expr.Quote(msg.Text.String())

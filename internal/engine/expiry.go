@@ -41,14 +41,15 @@ func (m *machine) expireStep(id int) {
 		m.addCommands(t) // it fired early
 		return
 	}
-	m.emitStep(id, &TimerFired{Timer: t.ID})
-	if m.state.Status == StatusPaused {
-		m.emit(0, "", &RunResumed{Reason: "timeout"})
+	m.emitStep(id, &event.TimerFired{Timer: t.ID})
+	if m.state.Status == event.StatusPaused {
+		m.emit(0, "", &event.RunResumed{Reason: "timeout"})
 	}
 	if m.graph.Step(id).Block != nil {
 		m.cancelBranches(id, "the timeout of "+m.graph.StepNode(id).ID+" has passed")
 	}
 	limit := time.Duration(m.graph.StepNode(id).Timeout)
 	m.failStep(id,
-		Failure{Code: CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s", limit)})
+		event.Failure{Code: event.CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s",
+			limit)})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -40,9 +41,9 @@ func TestStepTimeout(t *testing.T) {
 			if !timerAt(w, "settle").IsZero() {
 				w.Fire("settle")
 			}
-			wantStatus(t, w, engine.StatusFailed)
-			end, _ := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-			if end == nil || end.Error.Code != engine.CodeTimeout ||
+			wantStatus(t, w, event.StatusFailed)
+			end, _ := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
+			if end == nil || end.Error.Code != event.CodeTimeout ||
 				end.Error.Message != "the step took longer than its timeout of 1m0s" || end.Error.Node != "a" {
 				t.Errorf("the run ends with %+v", end)
 			}
@@ -65,11 +66,11 @@ func TestStepTimeout_Block(t *testing.T) {
 		w.Start("go")
 		if paused {
 			w.Finish("a", enginetest.Say("x"))
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 			w.Crash()
 		}
 		w.Fire("timeout:1")
-		wantStatus(t, w, engine.StatusRunning)
+		wantStatus(t, w, event.StatusRunning)
 		if n := len(w.Run.Waits()); n > 0 {
 			t.Errorf("%d waits are open", n)
 		}
@@ -78,7 +79,7 @@ func TestStepTimeout_Block(t *testing.T) {
 			w.Model = answer
 			w.Go(nil)
 		}
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		if trace := w.Trace(0); !strings.Contains(trace, "!f timeout, +z, .z, completed") {
 			t.Errorf("trace %s", trace)
 		}
@@ -113,6 +114,6 @@ func TestStepTimeout_TimerStopped(t *testing.T) {
 		t.Error("the ended step has a timer")
 	}
 	w.Finish("z", enginetest.Say("z"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }

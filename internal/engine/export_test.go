@@ -117,7 +117,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 
 // GoOn decides as after an input, with all scopes awake, and returns the events: a folded run whose
 // last activation left nothing to do has none.
-func (r *Run) GoOn() []Event {
+func (r *Run) GoOn() []event.Event {
 	r.out, r.now = nil, r.state.At
 	r.beginCommands()
 	r.graph.WakeAll()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -25,12 +26,12 @@ func runExtended(t *testing.T, nodes []workflow.Node, edges, answer string) *eng
 	t.Helper()
 	w := enginetest.New(t, enginetest.Graph(nodes, edges), nil)
 	w.Tool = func(*engine.CallTool) *engine.ToolResult {
-		return &engine.ToolResult{Failure: &engine.Failure{Code: "network", Message: "no route"}}
+		return &engine.ToolResult{Failure: &event.Failure{Code: "network", Message: "no route"}}
 	}
 	w.Start("go")
 	w.Go(nil)
 	if waits := w.Run.Waits(); len(waits) > 0 && answer != "" {
-		w.Feed(engine.Answer{Wait: waits[0].ID, Value: engine.Value(answer)})
+		w.Feed(engine.Answer{Wait: waits[0].ID, Value: event.Value(answer)})
 	}
 	return w
 }
@@ -48,39 +49,39 @@ func TestExtensions(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes                []workflow.Node
 		edges, answer        string
-		status               engine.Status
+		status               event.Status
 		output, code, failed string
 	}{
 		"a value keeps its type": {
 			[]workflow.Node{setNode("a", `{"n":3}`),
 				setNode("b", `{"m":"{{ $steps.a.output.n + 1 }}","t":"{{ $input }}!"}`)}, "a -> b", "",
-			engine.StatusCompleted, `{"m":4,"t":"go!"}`, "", "",
+			event.StatusCompleted, `{"m":4,"t":"go!"}`, "", "",
 		},
 		"a reference without a value": {[]workflow.Node{setNode("a", `"{{ $steps.a.output }}"`)}, "", "",
-			engine.StatusFailed, "", engine.CodeExpression, "has no value"},
+			event.StatusFailed, "", event.CodeExpression, "has no value"},
 		"a default that reads the failure": {
 			[]workflow.Node{failingTool("t",
 				&workflow.Catch{Port: workflow.PortOut, Default: []byte(`"{{ $steps.t.error.code }}"`)})}, "", "",
-			engine.StatusCompleted, `"network"`, "", "",
+			event.StatusCompleted, `"network"`, "", "",
 		},
 		"an error edge hands on what the step was given": {
 			[]workflow.Node{failingTool("t", &workflow.Catch{Port: workflow.PortError}),
 				setNode("b", `["{{PREVIOUS_OUTPUT}}","{{ $steps.t.error.message }}"]`)}, "t:error -> b", "",
-			engine.StatusCompleted, `["go","no route"]`, "", "",
+			event.StatusCompleted, `["go","no route"]`, "", "",
 		},
-		"a rejection fails": {[]workflow.Node{gate}, "", `{"decision":"reject","note":"too late"}`, engine.StatusFailed,
-			"", engine.CodeRejected, "too late"},
+		"a rejection fails": {[]workflow.Node{gate}, "", `{"decision":"reject","note":"too late"}`, event.StatusFailed,
+			"", event.CodeRejected, "too late"},
 		"the answer is read": {
 			[]workflow.Node{gate, setNode("b", `"{{ $steps.g.decision }}: {{ $steps.g.note }}"`)}, "g:approve -> b",
 			`{"decision":"approve","note":"fine"}`,
-			engine.StatusCompleted, `"approve: fine"`, "", "",
+			event.StatusCompleted, `"approve: fine"`, "", "",
 		},
-		"an answer that matches": {[]workflow.Node{ask}, "", `3`, engine.StatusCompleted, `3`, "", ""},
+		"an answer that matches": {[]workflow.Node{ask}, "", `3`, event.StatusCompleted, `3`, "", ""},
 		"an end with an output": {[]workflow.Node{end(workflow.EndNode{Output: []byte(`{"in":"{{ $input }}"}`)})}, "",
-			"", engine.StatusCompleted, `{"in":"go"}`, "", ""},
+			"", event.StatusCompleted, `{"in":"go"}`, "", ""},
 		"an end that failed": {
 			[]workflow.Node{end(workflow.EndNode{Status: workflow.EndFailed, Message: "no {{ $input }}"})}, "", "",
-			engine.StatusFailed, "", engine.CodeEnded, "no go",
+			event.StatusFailed, "", event.CodeEnded, "no go",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestExtensions(t *testing.T) {
 			if w.Run.Status() != c.status || c.output != "" && string(w.Run.Output()) != c.output {
 				t.Errorf("%s with %s, want %s with %s\n%s", w.Run.Status(), w.Run.Output(), c.status, c.output, w.Log())
 			}
-			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.code != "" &&
+			if d, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); c.code != "" &&
 				(!ok || d.Error.Code != c.code || !strings.Contains(d.Error.Message, c.failed)) {
 				t.Errorf("the failure is %+v, want %s with %q", d, c.code, c.failed)
 			}
@@ -105,7 +106,7 @@ func TestDefaultAtDeadline(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{n}, ""), nil)
 	w.Start("go")
 	w.Fire(w.Timers[0].ID)
-	if string(w.Run.Output()) != `{"n":0}` || w.Run.Status() != engine.StatusCompleted {
+	if string(w.Run.Output()) != `{"n":0}` || w.Run.Status() != event.StatusCompleted {
 		t.Errorf("%s with %s\n%s", w.Run.Status(), w.Run.Output(), w.Log())
 	}
 }

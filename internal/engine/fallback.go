@@ -18,7 +18,7 @@ const (
 
 // modelFailed calls the same model again or a fallback, as the agent specifies; after that the
 // step's retry policy decides (D11), and then the failure is final.
-func (m *machine) modelFailed(key string, c *loop.Call, f Failure) {
+func (m *machine) modelFailed(key string, c *loop.Call, f event.Failure) {
 	id, fr := c.Step, c.Frame
 	if a := m.agent(id, fr).Agent; !m.state.isFailing() &&
 		(m.overflowed(key, c, f) || m.askAgain(key, c, a, f) || m.fallBack(key, c, a, f)) {
@@ -35,19 +35,19 @@ func (m *machine) modelFailed(key string, c *loop.Call, f Failure) {
 }
 
 // askAgain schedules another call to the same model after a delay, and reports whether it does.
-func (m *machine) askAgain(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
+func (m *machine) askAgain(key string, c *loop.Call, a *workflow.Agent, f event.Failure) bool {
 	if c.Retries >= a.ModelRetries() || !event.CodeIs(f.Code, event.SameModel) || f.RetryAfter() > maxAskedDelay {
 		return false
 	}
 	wait := max(min(retryDelay<<min(c.Retries, 8), maxRetryDelay), f.RetryAfter())
 	f.Node = m.graph.NodeID(c.Step)
-	m.emitStep(c.Step, &StepRetrying{Attempt: c.Attempt + 1, Call: key, Model: c.Model, Until: m.now.Add(wait),
+	m.emitStep(c.Step, &event.StepRetrying{Attempt: c.Attempt + 1, Call: key, Model: c.Model, Until: m.now.Add(wait),
 		Error: f})
 	return true
 }
 
 // fallBack calls the next model of the agent, and reports whether there is one for such a failure.
-func (m *machine) fallBack(key string, c *loop.Call, a *workflow.Agent, f Failure) bool {
+func (m *machine) fallBack(key string, c *loop.Call, a *workflow.Agent, f event.Failure) bool {
 	if !event.CodeIs(f.Code, event.SameModel|event.OtherModel) {
 		return false
 	}

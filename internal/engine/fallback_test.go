@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -17,7 +18,7 @@ func checkModel(t *testing.T, w *enginetest.World, model, instead string) {
 	t.Helper()
 	c, got := w.Asked("a"), "none"
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.ModelCalled); ok && engine.CommandID(d.Call, d.Attempt) == c.ID {
+		if d, ok := e.Data.(*event.ModelCalled); ok && engine.CommandID(d.Call, d.Attempt) == c.ID {
 			got = "none"
 			if d.Instead != nil {
 				got = d.Instead.Model + " " + d.Instead.Code
@@ -45,7 +46,7 @@ func TestFallbacks(t *testing.T) {
 		w := solo(t, agent, nil)
 		for i, wait := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond} {
 			w.Finish("a", enginetest.Fails(code, "no"))
-			d := w.Events[len(w.Events)-1].Data.(*engine.StepRetrying)
+			d := w.Events[len(w.Events)-1].Data.(*event.StepRetrying)
 			if got := d.Until.Sub(w.Now); got != wait || d.Model != "m0" || d.Attempt != i+2 {
 				t.Fatalf("%s: retry %+v after %s, want after %s", code, d, got, wait)
 			}
@@ -89,7 +90,7 @@ func TestModelRetries(t *testing.T) {
 			f := enginetest.Fails("server", "no")
 			f.Failure.RetryAfterMS = tc.wait.Milliseconds()
 			w.Finish("a", f)
-			d, ok := w.Events[len(w.Events)-1].Data.(*engine.StepRetrying)
+			d, ok := w.Events[len(w.Events)-1].Data.(*event.StepRetrying)
 			if !ok || d.Model == "" {
 				break
 			}
@@ -102,7 +103,7 @@ func TestModelRetries(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%+v: %d retries, want %d", tc.agent, got, tc.want)
 		}
-		if d, ok := w.Events[len(w.Events)-1].Data.(*engine.StepRetrying); len(tc.agent.Fallbacks) == 0 &&
+		if d, ok := w.Events[len(w.Events)-1].Data.(*event.StepRetrying); len(tc.agent.Fallbacks) == 0 &&
 			(!ok || d.Attempt != 2 || d.Until.Sub(w.Now) < time.Hour) {
 			t.Errorf("the step's policy says %+v", d)
 		}
@@ -145,7 +146,7 @@ func TestCooldown(t *testing.T) {
 	returns(59 * time.Second)
 	checkModel(t, w, "m1", "m0 rate_limit")
 	w.Finish("a", enginetest.Say("done"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if n := strings.Count(fmt.Sprint(models(w)), "m0"); n != 2 {
 		t.Errorf("the agent's own model was asked %d times, want 2", n)
 	}
@@ -155,7 +156,7 @@ func TestCooldown(t *testing.T) {
 func models(w *enginetest.World) []string {
 	var out []string
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.ModelCalled); ok {
+		if d, ok := e.Data.(*event.ModelCalled); ok {
 			out = append(out, d.Model)
 		}
 	}

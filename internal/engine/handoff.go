@@ -40,7 +40,7 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 }
 
 // rejectsHandoff reports whether a call of the hand-off tool does not hand over, and if so answers
-// it. The call that does is answered by [AgentHanded].
+// it. The call that does is answered by [event.AgentHanded].
 func (m *machine) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
 	a := m.agent(id, fr)
 	first, to, ok := loop.Accepted(a.Agent, m.state.lastReply(id, fr).ToolCalls)
@@ -51,7 +51,7 @@ func (m *machine) rejectsHandoff(id, fr int, tc chat.ToolCall) bool {
 	if ok && slices.Contains(a.Handoffs, loop.Member(tc.Arguments, "agent")) {
 		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
 	}
-	m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+	m.emitStep(id, &event.ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 	return true
 }
 
@@ -63,13 +63,8 @@ func Delegating(a *workflow.Agent, reply chat.Message) []chat.ToolCall {
 	})
 }
 
-// OtherName is [loop.OtherName].
-func OtherName(a *workflow.Agent, tool string, arguments json.RawMessage) (string, json.RawMessage) {
-	return loop.OtherName(a, tool, arguments)
-}
-
 // pendingHandoff returns the pending hand-off, or nil if there is none.
-func (m *machine) pendingHandoff(id, fr int) *AgentHanded {
+func (m *machine) pendingHandoff(id, fr int) *event.AgentHanded {
 	tc, to, ok := m.state.Loop.Handoff(&m.state, id, fr)
 	if !ok {
 		return nil
@@ -84,5 +79,5 @@ func (m *machine) pendingHandoff(id, fr int) *AgentHanded {
 		m.frameFailed(id, fr, *failed, m.failStep)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: m.frame(id, fr).Agent, Agent: to, System: system}
+	return &event.AgentHanded{Frame: fr, ToolCallID: tc.ID, From: m.frame(id, fr).Agent, Agent: to, System: system}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -50,7 +51,7 @@ func TestHandoff(t *testing.T) {
 				g.Rules.Handoff, g.Limits.MaxSteps, g.Limits.Timeout = "h", &four, workflow.Duration(time.Minute)
 			})
 			tc.until(w)
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 			if got := order(w); got != tc.ran {
 				t.Errorf("ran %s, want %s", got, tc.ran)
 			}
@@ -66,11 +67,11 @@ func TestHandoff(t *testing.T) {
 			}
 			if tc.then != "a" {
 				w.FinishAt(0, enginetest.Say("end"))
-				wantStatus(t, w, engine.StatusCompleted)
+				wantStatus(t, w, event.StatusCompleted)
 				return
 			}
 			loop(w, 4, `{"next":"A","again":%d}`) // four more steps
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 			w.CheckPrefixes()
 		})
 	}
@@ -92,24 +93,24 @@ func TestHandoff_NotOscillation(t *testing.T) {
 	}
 	for range 3 {
 		w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "write", `{}`)))
-		if w.Run.Status() == engine.StatusRunning {
+		if w.Run.Status() == event.StatusRunning {
 			w.FinishAt(0, enginetest.Returns("ok"))
 		}
 	}
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 
 	w = routes(t, "a b h", "a:B -> b; b:else -> a", nil)
 	for range 20 {
 		w.FinishAt(0, enginetest.Say(`{"next":"B"}`))
 		w.FinishAt(0, enginetest.Say("no"))
 	}
-	wantStatus(t, w, engine.StatusRunning) // no hand-off node: the step limit ends it
+	wantStatus(t, w, event.StatusRunning) // no hand-off node: the step limit ends it
 
 	w = routes(t, "h a", "h:out -> a; a:H -> h", handoff)
 	for i := range 5 {
 		w.Feed(engine.Answer{Value: enginetest.Text("go on")})
 		w.FinishAt(0, enginetest.Say(`{"next":"H","n":%d}`, i))
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestHandoffClosesCalls(t *testing.T) {
 				w.Fire("timeout")
 				w.Go(nil)
 			}
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 			want := "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 1: There is no result: a person " +
 				"took over before this call ended.\ntool! 2: There is no result: a person took over before this call " +
@@ -158,7 +159,7 @@ func TestHandoffEmptyAnswer(t *testing.T) {
 		g.Rules.Handoff, g.Limits.MaxSteps = "h", &one
 	})
 	w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.Feed(engine.Answer{Value: enginetest.Text(" ")})
 	if got, want := enginetest.Conv(w.Asked("b").Messages),
 		"user: help me\nuser: a: {\"next\":\"A\"}\nuser: Go on.\n"; got != want {

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -138,11 +139,11 @@ func TestHandover_Cycle(t *testing.T) {
 	}{
 		"in silence": {0, 0, func(int) string {
 			return ""
-		}, engine.CodeNoProgress, 11,
+		}, event.CodeNoProgress, 11,
 			"agent a made the same 2 calls with the same results 5 times, the next being handoff"},
-		"with words": {3, 9, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 6,
+		"with words": {3, 9, func(n int) string { return fmt.Sprint(n) }, event.CodeMaxTurns, 6,
 			"agent a did not finish within 3 turns"},
-		"the other": {9, 3, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 7,
+		"the other": {9, 3, func(n int) string { return fmt.Sprint(n) }, event.CodeMaxTurns, 7,
 			"agent b did not finish within 3 turns"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,22 +197,22 @@ func TestHandover_SubagentAndRetry(t *testing.T) {
 func TestHandover_Damaged(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		change func(*engine.AgentHanded)
+		change func(*event.AgentHanded)
 		want   string
 	}{
-		"another frame":  {func(d *engine.AgentHanded) { d.Frame = 3 }, "frame 3 is not active"},
-		"another agent":  {func(d *engine.AgentHanded) { d.Agent = "d" }, `is handed to agent "b"`},
-		"another giver":  {func(d *engine.AgentHanded) { d.From = "d" }, `is handed to agent "b"`},
-		"another call":   {func(d *engine.AgentHanded) { d.ToolCallID = "9" }, `is handed to agent "b"`},
-		"missing frames": {func(d *engine.AgentHanded) { d.Frame = -1 }, "frame -1 is not active"},
+		"another frame":  {func(d *event.AgentHanded) { d.Frame = 3 }, "frame 3 is not active"},
+		"another agent":  {func(d *event.AgentHanded) { d.Agent = "d" }, `is handed to agent "b"`},
+		"another giver":  {func(d *event.AgentHanded) { d.From = "d" }, `is handed to agent "b"`},
+		"another call":   {func(d *event.AgentHanded) { d.ToolCallID = "9" }, `is handed to agent "b"`},
+		"missing frames": {func(d *event.AgentHanded) { d.Frame = -1 }, "frame -1 is not active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"},
 				workflow.Agent{ID: "d"})
 			w.Finish("a", handTo("1", "b"))
-			i := slices.IndexFunc(w.Events, func(e engine.Event) bool { return e.Data.Type() == "agent.handed" })
-			d := *w.Events[i].Data.(*engine.AgentHanded)
+			i := slices.IndexFunc(w.Events, func(e event.Event) bool { return e.Data.Type() == "agent.handed" })
+			d := *w.Events[i].Data.(*event.AgentHanded)
 			tc.change(&d)
 			w.Events[i].Data = &d
 			if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil ||
@@ -233,9 +234,9 @@ func TestAgent_EnvironmentFacts(t *testing.T) {
 		{ID: "c", System: "Plain."},
 	}
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", agents...), nil)
-	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Facts: map[string]string{
-		engine.FactDate: "Today is Monday.", engine.FactEnvironment: "{{ $steps.a.output }}",
-		engine.FactFile + "A.md": "Rules of A", engine.FactFile + "B.md": "Rules of B",
+	w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Facts: map[string]string{
+		event.FactDate: "Today is Monday.", event.FactEnvironment: "{{ $steps.a.output }}",
+		event.FactFile + "A.md": "Rules of A", event.FactFile + "B.md": "Rules of B",
 	}})
 	for _, want := range []string{"You ask.\n\nToday is Monday.\n\nRules of B\n\nRules of A", "{{ $steps.a.output }}",
 		"Plain."} {
@@ -273,7 +274,7 @@ func messagesSent(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, 
 	w.Go(pick)
 	slices.Sort(out)
 	return append(out, expr.Text(w.Run.Output()), string(w.Run.Status())),
-		slices.ContainsFunc(w.Events, func(e engine.Event) bool {
+		slices.ContainsFunc(w.Events, func(e event.Event) bool {
 			return e.Data.Type() == "step.failed"
 		})
 }

@@ -21,37 +21,37 @@ type Host interface {
 	// Value returns a prompt (a JSON string), a question (a JSON string, or an object as described
 	// at workflow.Wait.PromptFunc), a tool's arguments or the initial state of a sub-flow (both
 	// JSON objects).
-	Value(name string, v View) (Value, error)
+	Value(name string, v View) (event.Value, error)
 	// Merge combines the outputs of a fork's branches, keyed by branch id, into changes of the
 	// state (S2-57). For the mapper of a wait the only output is the answer, keyed by the wait's
 	// node (S2-52); for the mapper of a sub-flow it is the sub-flow's final state, keyed by its
 	// node (S2-66).
-	Merge(name string, outputs map[string]Value, v View) (map[string]Value, error)
+	Merge(name string, outputs map[string]event.Value, v View) (map[string]event.Value, error)
 	// Reduce merges a branch's change of one field: base is its value at the fork, mine the current
 	// value, theirs the branch's value (D27).
-	Reduce(name string, base, mine, theirs Value) (Value, error)
+	Reduce(name string, base, mine, theirs event.Value) (event.Value, error)
 	// OnError decides how to handle a failed attempt (S2-42). cause is FuncResult.Cause.
-	OnError(name string, f Failure, cause error, v View) (ErrorAction, error)
+	OnError(name string, f event.Failure, cause error, v View) (ErrorAction, error)
 	// RetryOn reports whether a failure is worth another attempt (S2-41). cause is as for OnError.
-	RetryOn(name string, f Failure, cause error) (bool, error)
+	RetryOn(name string, f event.Failure, cause error) (bool, error)
 }
 
 // Reporter is a [Host] that can report failed runs.
 type Reporter interface {
 	// Report returns a signal about the failure with which run ends at a time, or nil if there is
 	// nothing to report. It must be pure (S2-59).
-	Report(run string, f Failure, at time.Time) *SignalRaised
+	Report(run string, f event.Failure, at time.Time) *event.SignalRaised
 }
 
 // View is the part of the run that a step sees: its input, and the state and the outputs as of its
 // scope (D5).
 type View struct {
 	Node  string
-	Input Value
+	Input event.Value
 	State typed.State
 	// Outputs returns the outputs by node, in a map that the caller owns. It must not be called
 	// after the function has returned; if Outputs is nil, there are none.
-	Outputs func() map[string]Value
+	Outputs func() map[string]event.Value
 	// Run is the run's id, Attempt the number of attempts of the step so far; Errors and Updated
 	// are as in CallFunc.
 	Run     string
@@ -67,9 +67,9 @@ type ErrorAction struct {
 	// DelayMS, if not nil, replaces the policy's delay of a retry.
 	DelayMS *int64
 	// Update is merged into the state on skip.
-	Update map[string]Value
+	Update map[string]event.Value
 	// Failure, if not nil, replaces the failure on abort.
-	Failure *Failure
+	Failure *event.Failure
 	// Node is the recovery node of goto.
 	Node string
 }
@@ -93,8 +93,8 @@ func (p *Plan) ask(name string, fn func(Host) error) (err error) {
 }
 
 // askValue calls fn for a value, which must be JSON.
-func (p *Plan) askValue(name string, fn func(Host) (Value, error)) (Value, error) {
-	var out Value
+func (p *Plan) askValue(name string, fn func(Host) (event.Value, error)) (event.Value, error) {
+	var out event.Value
 	err := p.ask(name, func(h Host) (err error) {
 		out, err = fn(h)
 		return err
@@ -109,8 +109,8 @@ func (p *Plan) askValue(name string, fn func(Host) (Value, error)) (Value, error
 }
 
 // askUpdate calls fn for changes of the state, which must be JSON.
-func (p *Plan) askUpdate(name string, fn func(Host) (map[string]Value, error)) (map[string]Value, error) {
-	var out map[string]Value
+func (p *Plan) askUpdate(name string, fn func(Host) (map[string]event.Value, error)) (map[string]event.Value, error) {
+	var out map[string]event.Value
 	err := p.ask(name, func(h Host) (err error) {
 		out, err = fn(h)
 		return err

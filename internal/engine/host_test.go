@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -16,25 +17,25 @@ import (
 // do.
 type host struct {
 	condition func(string, engine.View) (bool, error)
-	value     func(string, engine.View) (engine.Value, error)
-	merge     func(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error)
-	reduce    func(string, engine.Value, engine.Value, engine.Value) (engine.Value, error)
-	onError   func(string, engine.Failure, engine.View) (engine.ErrorAction, error)
-	retryOn   func(string, engine.Failure) (bool, error)
+	value     func(string, engine.View) (event.Value, error)
+	merge     func(string, map[string]event.Value, engine.View) (map[string]event.Value, error)
+	reduce    func(string, event.Value, event.Value, event.Value) (event.Value, error)
+	onError   func(string, event.Failure, engine.View) (engine.ErrorAction, error)
+	retryOn   func(string, event.Failure) (bool, error)
 }
 
-func (h *host) Condition(name string, v engine.View) (bool, error)     { return h.condition(name, v) }
-func (h *host) Value(name string, v engine.View) (engine.Value, error) { return h.value(name, v) }
-func (h *host) Merge(name string, o map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+func (h *host) Condition(name string, v engine.View) (bool, error)    { return h.condition(name, v) }
+func (h *host) Value(name string, v engine.View) (event.Value, error) { return h.value(name, v) }
+func (h *host) Merge(name string, o map[string]event.Value, v engine.View) (map[string]event.Value, error) {
 	return h.merge(name, o, v)
 }
-func (h *host) Reduce(name string, base, mine, theirs engine.Value) (engine.Value, error) {
+func (h *host) Reduce(name string, base, mine, theirs event.Value) (event.Value, error) {
 	return h.reduce(name, base, mine, theirs)
 }
-func (h *host) OnError(name string, f engine.Failure, _ error, v engine.View) (engine.ErrorAction, error) {
+func (h *host) OnError(name string, f event.Failure, _ error, v engine.View) (engine.ErrorAction, error) {
 	return h.onError(name, f, v)
 }
-func (h *host) RetryOn(name string, f engine.Failure, _ error) (bool, error) {
+func (h *host) RetryOn(name string, f event.Failure, _ error) (bool, error) {
 	return h.retryOn(name, f)
 }
 
@@ -47,15 +48,15 @@ func newFuncResult(output string, update ...string) *engine.FuncResult {
 	r := &engine.FuncResult{Output: enginetest.Text(output)}
 	for i := 0; i+1 < len(update); i += 2 {
 		if r.Update == nil {
-			r.Update = map[string]engine.Value{}
+			r.Update = map[string]event.Value{}
 		}
-		r.Update[update[i]] = engine.Value(update[i+1])
+		r.Update[update[i]] = event.Value(update[i+1])
 	}
 	return r
 }
 
 func funcFails(code string) *engine.FuncResult {
-	return &engine.FuncResult{Failure: &engine.Failure{Code: code, Message: "no luck"}}
+	return &engine.FuncResult{Failure: &event.Failure{Code: code, Message: "no luck"}}
 }
 
 // TestOnError checks what an error handler may do, even on the first failure and without using up
@@ -70,9 +71,9 @@ func TestOnError(t *testing.T) {
 		want     string
 		message  string
 	}{
-		"skip": {engine.ErrorAction{Kind: "skip", Update: map[string]engine.Value{"x": engine.Value("1")}},
+		"skip": {engine.ErrorAction{Kind: "skip", Update: map[string]event.Value{"x": event.Value("1")}},
 			nil, 1, "+n, .n, +next, .next, completed", ""},
-		"abort": {engine.ErrorAction{Kind: "abort", Failure: &engine.Failure{Code: "mine",
+		"abort": {engine.ErrorAction{Kind: "abort", Failure: &event.Failure{Code: "mine",
 			Message: "my error"}}, nil, 1, "+n, !n mine, failed mine", "my error"},
 		"abort as it is": {engine.ErrorAction{Kind: "abort"}, nil, 1, "+n, !n server, failed server", "no luck"},
 		"goto": {engine.ErrorAction{Kind: "goto", Node: "rec"}, nil, 1, "+n, .n, +rec, .rec, completed",
@@ -96,7 +97,7 @@ func TestOnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &host{onError: func(fn string, f engine.Failure, v engine.View) (engine.ErrorAction, error) {
+			h := &host{onError: func(fn string, f event.Failure, v engine.View) (engine.ErrorAction, error) {
 				if fn != "handle" || f.Code != "server" || f.Node != "n" || v.Node != "n" || string(v.Input) != `"go"` {
 					t.Errorf("handler %s called with %+v, %+v", fn, f, v)
 				}
@@ -136,7 +137,7 @@ func TestOnError(t *testing.T) {
 			}
 			if tc.act.DelayMS != nil {
 				for _, e := range w.Events {
-					if d, ok := e.Data.(*engine.StepRetrying); ok && d.Until.Sub(e.At) != 7*time.Second {
+					if d, ok := e.Data.(*event.StepRetrying); ok && d.Until.Sub(e.At) != 7*time.Second {
 						t.Errorf("delay %s, want 7s", d.Until.Sub(e.At))
 					}
 				}
@@ -151,7 +152,7 @@ func TestOnError(t *testing.T) {
 func TestOnError_RetryCall(t *testing.T) {
 	t.Parallel()
 	delay := int64(10)
-	h := &host{onError: func(string, engine.Failure, engine.View) (engine.ErrorAction, error) {
+	h := &host{onError: func(string, event.Failure, engine.View) (engine.ErrorAction, error) {
 		return engine.ErrorAction{Kind: "retry", DelayMS: &delay}, nil
 	}}
 	a := enginetest.Agent("a")
@@ -207,7 +208,7 @@ func TestAttempts_UniqueCommandIDs(t *testing.T) {
 			}
 			w.Go(nil)
 		}
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		for id, times := range w.Calls {
 			if times > 1 {
 				t.Errorf("command %s was given %d times", id, times)
@@ -267,7 +268,7 @@ func TestGotoLoop(t *testing.T) {
 	w.Func = func(*engine.CallFunc) *engine.FuncResult { return &engine.FuncResult{Goto: []string{"a"}} }
 	w.Start("go")
 	w.Go(nil)
-	if f := failure(t, w); f.Code != engine.CodeMaxSteps || len(w.Calls) != 5 {
+	if f := failure(t, w); f.Code != event.CodeMaxSteps || len(w.Calls) != 5 {
 		t.Errorf("%d calls, then %+v", len(w.Calls), f)
 	}
 }
@@ -292,7 +293,7 @@ func TestGotoAcrossBranches(t *testing.T) {
 			}
 			w.Start("go")
 			w.Go(nil)
-			if f := failure(t, w); f.Code != engine.CodeNoRoute || !strings.Contains(f.Message, "branch") {
+			if f := failure(t, w); f.Code != event.CodeNoRoute || !strings.Contains(f.Message, "branch") {
 				t.Errorf("got %+v\n%s", f, w.Log())
 			}
 		})
@@ -320,11 +321,11 @@ func TestHostFunctions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &host{value: func(string, engine.View) (engine.Value, error) {
+			h := &host{value: func(string, engine.View) (event.Value, error) {
 				if tc.value == "panic" {
 					panic("oops")
 				}
-				return engine.Value(tc.value), tc.err
+				return event.Value(tc.value), tc.err
 			}}
 			for _, n := range []workflow.Node{agent, tool} {
 				w := enginetest.New(t, enginetest.Graph(nodes(n), ""), h)
@@ -336,7 +337,7 @@ func TestHostFunctions(t *testing.T) {
 				var got string
 				if w.Run.Status().Ended() {
 					f := failure(t, w)
-					if got = f.Message; f.Code != engine.CodeFunc {
+					if got = f.Message; f.Code != event.CodeFunc {
 						t.Errorf("code %s", f.Code)
 					}
 				} else if c, ok := w.Pending[0].(*engine.CallTool); ok {
@@ -362,13 +363,13 @@ func TestHostFunctions(t *testing.T) {
 func TestRetryOn(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		on   func(string, engine.Failure) (bool, error)
+		on   func(string, event.Failure) (bool, error)
 		want string
 	}{
-		"yes": {func(fn string, f engine.Failure) (bool, error) { return fn == "worth" && f.Code == "server", nil },
+		"yes": {func(fn string, f event.Failure) (bool, error) { return fn == "worth" && f.Code == "server", nil },
 			"+n, rn, !n server, failed server"},
-		"no": {func(string, engine.Failure) (bool, error) { return false, nil }, "+n, !n server, failed server"},
-		"error": {func(string, engine.Failure) (bool, error) {
+		"no": {func(string, event.Failure) (bool, error) { return false, nil }, "+n, !n server, failed server"},
+		"error": {func(string, event.Failure) (bool, error) {
 			return true, errors.New("x")
 		}, "+n, !n server, failed server"},
 		"panics": {nil, "+n, !n server, failed server"},

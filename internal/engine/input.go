@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
@@ -22,7 +23,7 @@ type InputData interface{ input() }
 
 // Start starts the run. If Queued, it waits for Admitted before its first step.
 type Start struct {
-	Created RunCreated
+	Created event.RunCreated
 	Queued  bool
 }
 
@@ -43,7 +44,7 @@ type ModelResult struct {
 	// Warning is what people should know about the call, or "".
 	Warning string
 	Source  string
-	Failure *Failure
+	Failure *event.Failure
 	// Concurrent and Asks are as in ModelReplied, without the calls of tools that the engine itself
 	// answers.
 	Concurrent, Asks []int
@@ -51,7 +52,7 @@ type ModelResult struct {
 	Details *chat.CallDetails
 	// Pins are the definitions of the tools listed since the last result with Pins, a JSON object;
 	// nil means none (SEC14).
-	Pins Value
+	Pins event.Value
 	// Guarded is as in ModelReplied. Only calls that [Delegating] returns can be guarded.
 	Guarded []string
 }
@@ -60,9 +61,9 @@ type ModelResult struct {
 type ToolResult struct {
 	ID         string
 	Text       string
-	Structured Value
+	Structured event.Value
 	IsError    bool
-	Failure    *Failure
+	Failure    *event.Failure
 	// Unknown is set together with Failure if the tool may have done its work although no answer
 	// came. It is the tool's policy, `retry`, `ask`, `skip` or `fail`, and is applied as after a
 	// crash (P12). Go graphs fail the node (S2-46).
@@ -71,7 +72,7 @@ type ToolResult struct {
 	// is BudgetError.Detail, or CodeWorkflowBudget for the budget of the workflow. The run, or its
 	// node, has then exceeded its budget.
 	Budget string
-	Pins   Value // as in ModelResult
+	Pins   event.Value // as in ModelResult
 	// Permitted answers a CallTool with Delegates or CheckOnly that the permissions allow: nothing
 	// was called. The text is only for people.
 	Permitted bool
@@ -81,21 +82,21 @@ type ToolResult struct {
 type ToolHeld struct {
 	ID   string
 	Hold Hold
-	Pins Value // as in ModelResult
+	Pins event.Value // as in ModelResult
 }
 
 // FuncResult answers CallFunc. A pointer to a FuncResult is an input too: the engine keeps its
 // contents, but not the FuncResult itself.
 type FuncResult struct {
 	ID     string
-	Update map[string]Value
+	Update map[string]event.Value
 	// Grown are the fields of the state seen by the function that gained a tail
 	// (typed.State.Grown).
 	Grown   []typed.Growth
-	Output  Value
+	Output  event.Value
 	Goto    []string
-	Signals []SignalRaised
-	Failure *Failure
+	Signals []event.SignalRaised
+	Failure *event.Failure
 	// Cause is the error as the program's function returned it, set together with Failure. It is
 	// passed to the error handler and the retry predicate of the node, which are called in the
 	// activation that receives the result. It is in no event and no state; nil if the failure comes
@@ -114,7 +115,7 @@ type FuncResult struct {
 type FuncNote struct {
 	ID    string
 	Key   string
-	Value Value
+	Value event.Value
 }
 
 // TimerDue answers StartTimer.
@@ -151,7 +152,7 @@ type Reopen struct {
 	Above *workflow.Budget
 	Lost  []Lost
 	// By is recorded with new limits, Trace as RunResumed.Trace.
-	By    Actor
+	By    event.Actor
 	Trace string
 }
 
@@ -178,7 +179,7 @@ type CallUse struct {
 	ID    string
 	Run   string
 	Ended bool
-	Used  Used
+	Used  event.Used
 
 	Key, Model, UsageEstimated, Warning string
 }

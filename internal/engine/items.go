@@ -13,7 +13,7 @@ import (
 // beginItems starts as many items of a map as may run concurrently.
 func (m *machine) beginItems(id int) {
 	if !m.graph.HasItems(id) { // no list could be built when the step started, so a later attempt has none
-		m.failForGood(id, Failure{Code: CodeExpression, Message: "over: the map has no list"})
+		m.failForGood(id, event.Failure{Code: event.CodeExpression, Message: "over: the map has no list"})
 		return
 	}
 	m.advanceItems(id)
@@ -33,7 +33,8 @@ func (m *machine) nextItem(id int) bool {
 	if !ok {
 		return false
 	}
-	m.emitStep(id, m.mem.edges.alloc(EdgeTaken{Edge: -1, To: m.graph.StepNode(id).Map.Entry, Token: m.graph.Tokens + 1,
+	m.emitStep(id, m.mem.edges.alloc(event.EdgeTaken{Edge: -1, To: m.graph.StepNode(id).Map.Entry,
+		Token: m.graph.Tokens + 1,
 		Scope: len(m.graph.Scopes), Branch: item + 1}))
 	return true
 }
@@ -48,13 +49,13 @@ func (m *machine) closeItem(id, scope int) {
 		m.advanceItems(id)
 		return
 	}
-	m.emitStep(id, m.mem.edges.alloc(EdgeTaken{Edge: -1, To: m.graph.StepNode(id).ID, Scope: scope,
+	m.emitStep(id, m.mem.edges.alloc(event.EdgeTaken{Edge: -1, To: m.graph.StepNode(id).ID, Scope: scope,
 		Branch: m.graph.Scope(scope).Branch}))
 	m.advanceItems(id)
 }
 
 // failItem fails a map whose item has failed, unless the map continues without the item.
-func (m *machine) failItem(id, item int, f Failure) {
+func (m *machine) failItem(id, item int, f event.Failure) {
 	switch m.graph.StepNode(id).Map.OnItemError {
 	case workflow.FailSkip, workflow.FailCollect:
 		if !event.CodeIs(f.Code, event.OfRun) {
@@ -78,7 +79,7 @@ func (m *machine) settleMap(id int) {
 	n := m.graph.StepNode(id)
 	if len(failed) > 0 && n.Map.OnItemError == workflow.FailCollect {
 		first := m.graph.ItemFailure(id, failed[0])
-		m.failStep(id, Failure{Code: CodeItemsFailed, Node: first.Node,
+		m.failStep(id, event.Failure{Code: event.CodeItemsFailed, Node: first.Node,
 			Message: fmt.Sprintf("%d of %d items failed; the first, %s: %s", len(failed), m.graph.Items(id),
 				itemName(failed[0]), first.Message)})
 		return
@@ -89,14 +90,14 @@ func (m *machine) settleMap(id int) {
 			return
 		}
 	}
-	done := &StepCompleted{}
+	done := &event.StepCompleted{}
 	if name := n.Map.Merge; name != "" {
 		list := m.graph.BlockOutput(id).Value()
-		update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: list}, m.state.view(id, nil))
+		update, err := m.state.plan.askUpdate(name, func(h Host) (map[string]event.Value, error) {
+			return h.Merge(name, map[string]event.Value{n.ID: list}, m.state.view(id, nil))
 		})
 		if err != nil {
-			m.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			m.failStep(id, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
 		done.Update = update

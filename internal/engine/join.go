@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -52,12 +53,12 @@ func (m *machine) join(nodeIdx, scopeID int) {
 	}
 	slices.SortStableFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
 	id := m.graph.Steps.Len() + 1
-	m.emit(id, m.graph.PathOf(m.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
+	m.emit(id, m.graph.PathOf(m.graph.Scope(scopeID).Flow, n.ID), &event.StepStarted{
 		Tokens: ids, Kind: n.Kind, Iteration: m.graph.Flows.Counts(m.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1,
 		Scope: scopeID, From: from[0].From,
 	})
 	var out []expr.Member
-	size, lists := int64(0), map[string][]Value{}
+	size, lists := int64(0), map[string][]event.Value{}
 	for _, t := range from {
 		source := "input"
 		switch {
@@ -82,5 +83,5 @@ func (m *machine) join(nodeIdx, scopeID int) {
 		m.failStep(id, *f)
 		return
 	}
-	m.completeStep(id, &StepCompleted{Output: expr.Object(out)}, m.state.plan.out...)
+	m.completeStep(id, &event.StepCompleted{Output: expr.Object(out)}, m.state.plan.out...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -42,12 +43,12 @@ func everything(t *testing.T) *enginetest.World {
 	w.Finish("tool search", enginetest.Returns("found"))
 	w.Finish("agent i", enginetest.Say("i"))
 	w.Finish("h", enginetest.Say("h"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	return w
 }
 
 // find returns the index of the nth event of a type at a node, counted from 0.
-func find[T engine.Data](t *testing.T, events []engine.Event, node string, nth int) int {
+func find[T event.Data](t *testing.T, events []event.Event, node string, nth int) int {
 	t.Helper()
 	for i, ev := range events {
 		if _, ok := ev.Data.(T); ok && ev.Node == node {
@@ -65,13 +66,13 @@ func find[T engine.Data](t *testing.T, events []engine.Event, node string, nth i
 type oddity struct {
 	name string
 	// make changes the journal and returns a position; events after that position are dropped.
-	make func(t *testing.T, events []engine.Event) int
+	make func(t *testing.T, events []event.Event) int
 	want string
 }
 
 // oddData returns an oddity that changes the data of one event.
-func oddData[T engine.Data](name, node string, nth int, change func(T), want string) oddity {
-	return oddity{name, func(t *testing.T, events []engine.Event) int {
+func oddData[T event.Data](name, node string, nth int, change func(T), want string) oddity {
+	return oddity{name, func(t *testing.T, events []event.Event) int {
 		t.Helper()
 		i := find[T](t, events, node, nth)
 		change(events[i].Data.(T))
@@ -85,15 +86,15 @@ func TestFits_RejectsImpossibleEvents(t *testing.T) { //nolint:maintidx // a tab
 	t.Parallel()
 	w := everything(t)
 	move := func(name, node string, to int, want string) oddity {
-		return oddity{name, func(t *testing.T, events []engine.Event) int {
+		return oddity{name, func(t *testing.T, events []event.Event) int {
 			t.Helper()
-			i := find[*engine.StepCompleted](t, events, node, 0)
+			i := find[*event.StepCompleted](t, events, node, 0)
 			events[i].Step = to
 			return i
 		}, want}
 	}
-	again := func(name, node string, want string, pick func(*testing.T, []engine.Event, string) int) oddity {
-		return oddity{name, func(t *testing.T, events []engine.Event) int {
+	again := func(name, node string, want string, pick func(*testing.T, []event.Event, string) int) oddity {
+		return oddity{name, func(t *testing.T, events []event.Event) int {
 			t.Helper()
 			i := pick(t, events, node)
 			events[i+1] = events[i]
@@ -102,191 +103,191 @@ func TestFits_RejectsImpossibleEvents(t *testing.T) { //nolint:maintidx // a tab
 		}, want}
 	}
 	for _, o := range []oddity{
-		{"no data", func(_ *testing.T, e []engine.Event) int { e[3].Data = nil; return 3 }, "without data"},
-		{"gap", func(_ *testing.T, e []engine.Event) int { e[3].Seq++; return 3 }, "expected event 4"},
-		{"begins otherwise", func(_ *testing.T, e []engine.Event) int { e[0].Data = &engine.RunStarted{}; return 0 },
+		{"no data", func(_ *testing.T, e []event.Event) int { e[3].Data = nil; return 3 }, "without data"},
+		{"gap", func(_ *testing.T, e []event.Event) int { e[3].Seq++; return 3 }, "expected event 4"},
+		{"begins otherwise", func(_ *testing.T, e []event.Event) int { e[0].Data = &event.RunStarted{}; return 0 },
 			"the first event is run.started"},
-		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 },
+		{"not started", func(_ *testing.T, e []event.Event) int { e[1].Data = &event.RunPaused{}; return 1 },
 			"the run has not started"},
-		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 },
+		{"started twice", func(_ *testing.T, e []event.Event) int { e[2].Data = &event.RunStarted{}; return 2 },
 			"already started"},
-		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 },
+		{"created twice", func(_ *testing.T, e []event.Event) int { e[2].Data = e[0].Data; return 2 },
 			"already exists"},
-		{"paused without a wait", func(_ *testing.T, e []engine.Event) int {
-			e[2].Data = &engine.RunPaused{Wait: "w"}
+		{"paused without a wait", func(_ *testing.T, e []event.Event) int {
+			e[2].Data = &event.RunPaused{Wait: "w"}
 			return 2
 		}, "no open wait"},
-		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
-			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
+		{"reopened at work", func(_ *testing.T, e []event.Event) int {
+			e[2].Data = &event.RunResumed{Limits: &workflow.Limits{}}
 			return 2
 		}, "the run is running"},
-		{"completed at work", func(t *testing.T, e []engine.Event) int {
-			i := find[*engine.ModelCalled](t, e, "y", 0)
-			e[i] = engine.Event{Seq: e[i].Seq, Data: &engine.RunCompleted{OutputStep: 1}}
+		{"completed at work", func(t *testing.T, e []event.Event) int {
+			i := find[*event.ModelCalled](t, e, "y", 0)
+			e[i] = event.Event{Seq: e[i].Seq, Data: &event.RunCompleted{OutputStep: 1}}
 			return i
 		}, "steps have not ended"},
-		{"cancelled at work", func(t *testing.T, e []engine.Event) int {
-			i := find[*engine.ModelCalled](t, e, "y", 0)
-			e[i] = engine.Event{Seq: e[i].Seq, Data: &engine.RunCancelled{}}
+		{"cancelled at work", func(t *testing.T, e []event.Event) int {
+			i := find[*event.ModelCalled](t, e, "y", 0)
+			e[i] = event.Event{Seq: e[i].Seq, Data: &event.RunCancelled{}}
 			return i
 		}, "steps have not ended"},
-		{"handed over to an unknown agent", func(_ *testing.T, e []engine.Event) int {
-			e[3] = engine.Event{Seq: 4, Data: &engine.LimitReached{Limit: "timeout", Detail: "handoff"}}
+		{"handed over to an unknown agent", func(_ *testing.T, e []event.Event) int {
+			e[3] = event.Event{Seq: 4, Data: &event.LimitReached{Limit: "timeout", Detail: "handoff"}}
 			return 3
 		}, "no handoff is possible"},
-		{"later version", func(_ *testing.T, e []engine.Event) int {
-			e[0].Data.(*engine.RunCreated).Version = 99
+		{"later version", func(_ *testing.T, e []event.Event) int {
+			e[0].Data.(*event.RunCreated).Version = 99
 			return 0
 		}, "needs engine version 99"},
-		{"another definition", func(_ *testing.T, e []engine.Event) int {
-			e[0].Data.(*engine.RunCreated).Digest = "x"
+		{"another definition", func(_ *testing.T, e []event.Event) int {
+			e[0].Data.(*event.RunCreated).Digest = "x"
 			return 0
 		}, "belongs to definition"},
-		{"negative step", func(_ *testing.T, e []engine.Event) int {
+		{"negative step", func(_ *testing.T, e []event.Event) int {
 			e[4].Step = -1
 			return 4
 		}, "step -1 does not exist"},
 		move("step of another node", "y", 1, `one of node "s"`),
 		move("step that is not there", "y", 99, "step 99 does not exist"),
 		move("no step", "y", 0, "step 0 does not exist"),
-		again("completed twice", "s", "has ended", func(t *testing.T, e []engine.Event, n string) int {
+		again("completed twice", "s", "has ended", func(t *testing.T, e []event.Event, n string) int {
 			t.Helper()
-			return find[*engine.StepCompleted](t, e, n, 0)
+			return find[*event.StepCompleted](t, e, n, 0)
 		}),
 		again("called twice", "y", "has a different step, kind or state",
-			func(t *testing.T, e []engine.Event, n string) int {
+			func(t *testing.T, e []event.Event, n string) int {
 				t.Helper()
-				return find[*engine.ModelCalled](t, e, n, 0)
+				return find[*event.ModelCalled](t, e, n, 0)
 			}),
-		again("replied twice", "y", "does not exist", func(t *testing.T, e []engine.Event, n string) int {
+		again("replied twice", "y", "does not exist", func(t *testing.T, e []event.Event, n string) int {
 			t.Helper()
-			return find[*engine.ModelReplied](t, e, n, 0)
+			return find[*event.ModelReplied](t, e, n, 0)
 		}),
-		again("asked twice", "g", "already exists", func(t *testing.T, e []engine.Event, n string) int {
+		again("asked twice", "g", "already exists", func(t *testing.T, e []event.Event, n string) int {
 			t.Helper()
-			return find[*engine.WaitOpened](t, e, n, 0)
+			return find[*event.WaitOpened](t, e, n, 0)
 		}),
-		again("answered twice", "g", "is not open", func(t *testing.T, e []engine.Event, n string) int {
+		again("answered twice", "g", "is not open", func(t *testing.T, e []event.Event, n string) int {
 			t.Helper()
-			return find[*engine.WaitAnswered](t, e, n, 0)
+			return find[*event.WaitAnswered](t, e, n, 0)
 		}),
-		again("fired twice", "x", "is not running", func(t *testing.T, e []engine.Event, n string) int {
+		again("fired twice", "x", "is not running", func(t *testing.T, e []event.Event, n string) int {
 			t.Helper()
-			return find[*engine.TimerFired](t, e, n, 0)
+			return find[*event.TimerFired](t, e, n, 0)
 		}),
-		oddData("no token", "y", 0, func(d *engine.StepStarted) { d.Tokens = nil }, "has no token"),
-		oddData("unknown token", "y", 0, func(d *engine.StepStarted) {
+		oddData("no token", "y", 0, func(d *event.StepStarted) { d.Tokens = nil }, "has no token"),
+		oddData("unknown token", "y", 0, func(d *event.StepStarted) {
 			d.Tokens = []int{77}
 		}, "token 77 does not exist"),
-		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) },
+		oddData("token twice", "y", 0, func(d *event.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) },
 			"does not exist"),
-		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} },
+		oddData("tokens of two places", "x", 0, func(d *event.StepStarted) { d.Tokens = []int{3, 4} },
 			"different nodes or scopes"),
-		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} },
+		oddData("token of another node", "x", 0, func(d *event.StepStarted) { d.Tokens = []int{4} },
 			`the token is at node "y"`),
-		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from another step"),
-		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
-		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
-		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "token 4 is in scope 2"),
-		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "starts at another node"),
-		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "edge does not exist"),
-		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "does not belong to the step"),
-		oddData("another target", "s", 0, func(d *engine.EdgeTaken) { d.To = "g" }, "does not belong to the step"),
-		oddData("another token", "s", 0, func(d *engine.EdgeTaken) { d.Token = 9 }, "expected token 2"),
-		oddData("unknown node", "s", 0, func(d *engine.EdgeTaken) { d.Edge, d.To = -1, "nowhere" },
+		oddData("input from elsewhere", "g", 0, func(d *event.StepStarted) { d.From = 1 }, "comes from another step"),
+		oddData("another iteration", "y", 0, func(d *event.StepStarted) { d.Iteration = 2 }, "another execution"),
+		oddData("another kind", "y", 0, func(d *event.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
+		oddData("another scope", "y", 0, func(d *event.StepStarted) { d.Scope = 9 }, "token 4 is in scope 2"),
+		oddData("entry in a scope", "", 0, func(d *event.EdgeTaken) { d.Scope = 1 }, "starts at another node"),
+		oddData("unknown edge", "s", 0, func(d *event.EdgeTaken) { d.Edge = 99 }, "edge does not exist"),
+		oddData("another's edge", "s", 0, func(d *event.EdgeTaken) { d.Edge = 5 }, "does not belong to the step"),
+		oddData("another target", "s", 0, func(d *event.EdgeTaken) { d.To = "g" }, "does not belong to the step"),
+		oddData("another token", "s", 0, func(d *event.EdgeTaken) { d.Token = 9 }, "expected token 2"),
+		oddData("unknown node", "s", 0, func(d *event.EdgeTaken) { d.Edge, d.To = -1, "nowhere" },
 			`node "nowhere" does not exist`),
-		oddData("unknown branch", "f", 0, func(d *engine.EdgeTaken) { d.Branch = 9 }, "branch does not exist"),
-		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) {
+		oddData("unknown branch", "f", 0, func(d *event.EdgeTaken) { d.Branch = 9 }, "branch does not exist"),
+		oddData("another scope for an edge", "x", 0, func(d *event.EdgeTaken) {
 			d.Scope = 0
 		}, "does not lead to that node"),
-		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "starts at another node"),
-		oddData("reply of no agent", "k", 0, func(d *engine.StepCompleted) { d.Reply = true }, "runs no agent"),
-		oddData("retry of another call", "x", 0, func(d *engine.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
-		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" },
+		oddData("sub-flow elsewhere", "u", 0, func(d *event.EdgeTaken) { d.Scope = 0 }, "starts at another node"),
+		oddData("reply of no agent", "k", 0, func(d *event.StepCompleted) { d.Reply = true }, "runs no agent"),
+		oddData("retry of another call", "x", 0, func(d *event.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
+		oddData("call of another step", "y", 0, func(d *event.ModelCalled) { d.Call = "3.0.1" },
 			"has a different step, kind or state"),
-		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "is not one of the step"),
-		oddData("attempt that skips", "y", 0, func(d *engine.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
-		oddData("another retry", "x", 1, func(d *engine.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
-		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not active"),
-		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" },
+		oddData("call that skips", "y", 0, func(d *event.ModelCalled) { d.Call = "4.0.7" }, "is not one of the step"),
+		oddData("attempt that skips", "y", 0, func(d *event.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
+		oddData("another retry", "x", 1, func(d *event.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
+		oddData("unknown frame", "y", 0, func(d *event.ModelCalled) { d.Frame = 4 }, "frame 4 is not active"),
+		oddData("another conversation", "y", 0, func(d *event.ModelCalled) { d.Conversation = "9.0" },
 			"belongs to another agent"),
-		oddData("another length", "y", 0, func(d *engine.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
-		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
-		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
-		oddData("late failure", "x", 0, func(d *engine.ModelFailed) { d.Late = true }, "in another state"),
-		oddData("tool call that was not asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" },
+		oddData("another length", "y", 0, func(d *event.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
+		oddData("result of another attempt", "y", 0, func(d *event.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
+		oddData("late result", "y", 0, func(d *event.ModelReplied) { d.Late = true }, "in another state"),
+		oddData("late failure", "x", 0, func(d *event.ModelFailed) { d.Late = true }, "in another state"),
+		oddData("tool call that was not asked for", "h", 0, func(d *event.ToolCalled) { d.ToolCallID = "9" },
 			"tool call 9 is not open"),
-		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not active"),
-		oddData("sub-agent that was not asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" },
+		oddData("tool of an agent", "k", 0, func(d *event.ToolCalled) { d.ToolCallID = "1" }, "is not active"),
+		oddData("sub-agent that was not asked for", "h", 0, func(d *event.SubagentStarted) { d.ToolCallID = "9" },
 			"tool call 9 is not open"),
-		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "missing" },
+		oddData("unknown sub-agent", "h", 0, func(d *event.SubagentStarted) { d.Agent = "missing" },
 			`agent "missing" does not exist`),
-		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 },
+		oddData("sub-agent in another frame", "h", 0, func(d *event.SubagentStarted) { d.Frame = 7 },
 			"frame 7 does not match"),
-		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 },
+		oddData("end of another frame", "h", 0, func(d *event.SubagentCompleted) { d.Frame = 0 },
 			"frame 0 is not active"),
-		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion },
+		oddData("another question", "g", 0, func(d *event.WaitOpened) { d.Kind = workflow.WaitQuestion },
 			"waits of this kind"),
-		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" },
+		oddData("question of a call that is not open", "g", 0, func(d *event.WaitOpened) { d.Call = "1.0.1" },
 			"is not open"),
-		oddData("answer to an unknown wait", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" },
+		oddData("answer to an unknown wait", "g", 0, func(d *event.WaitAnswered) { d.Wait = "w" },
 			"wait w is not open"),
-		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" },
+		oddData("result of no function", "n", 0, func(d *event.FuncReturned) { d.Call = "9.0.1" },
 			"call 9.0.1 does not exist"),
-		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {
+		{"end of a step that asks", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.WaitAnswered](t, e, "g", 0)
-			e[i].Data = &engine.StepCompleted{Same: true}
+			i := find[*event.WaitAnswered](t, e, "g", 0)
+			e[i].Data = &event.StepCompleted{Same: true}
 			return i
 		}, "is open"},
-		{"end of a block at work", func(t *testing.T, e []engine.Event) int {
+		{"end of a block at work", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.StepRetrying](t, e, "x", 0)
-			e[i] = engine.Event{Seq: e[i].Seq, Step: 2, Node: "f", Data: &engine.StepCompleted{}}
+			i := find[*event.StepRetrying](t, e, "x", 0)
+			e[i] = event.Event{Seq: e[i].Seq, Step: 2, Node: "f", Data: &event.StepCompleted{}}
 			return i
 		}, "inside of it has not ended"},
-		{"function of an agent", func(t *testing.T, e []engine.Event) int {
+		{"function of an agent", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.ModelCalled](t, e, "y", 0)
-			e[i].Data = &engine.FuncCalled{Call: "4.0.1", Attempt: 1}
+			i := find[*event.ModelCalled](t, e, "y", 0)
+			e[i].Data = &event.FuncCalled{Call: "4.0.1", Attempt: 1}
 			return i
 		}, "calls no function"},
-		{"tool of a function", func(t *testing.T, e []engine.Event) int {
+		{"tool of a function", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.FuncCalled](t, e, "n", 0)
-			e[i].Data = &engine.ToolCalled{Call: "7.0.1", Attempt: 1}
+			i := find[*event.FuncCalled](t, e, "n", 0)
+			e[i].Data = &event.ToolCalled{Call: "7.0.1", Attempt: 1}
 			return i
 		}, "calls no tool"},
-		{"model of a function", func(t *testing.T, e []engine.Event) int {
+		{"model of a function", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.FuncCalled](t, e, "n", 0)
-			e[i].Data = &engine.ModelCalled{Call: "7.0.1", Attempt: 1}
+			i := find[*event.FuncCalled](t, e, "n", 0)
+			e[i].Data = &event.ModelCalled{Call: "7.0.1", Attempt: 1}
 			return i
 		}, "calls no model"},
-		{"sub-agent of a function", func(t *testing.T, e []engine.Event) int {
+		{"sub-agent of a function", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.FuncCalled](t, e, "n", 0)
-			e[i].Data = &engine.SubagentStarted{}
+			i := find[*event.FuncCalled](t, e, "n", 0)
+			e[i].Data = &event.SubagentStarted{}
 			return i
 		}, "runs no agent"},
-		{"end of a sub-agent of a function", func(t *testing.T, e []engine.Event) int {
+		{"end of a sub-agent of a function", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.FuncCalled](t, e, "n", 0)
-			e[i].Data = &engine.SubagentFailed{}
+			i := find[*event.FuncCalled](t, e, "n", 0)
+			e[i].Data = &event.SubagentFailed{}
 			return i
 		}, "runs no agent"},
-		{"after the end", func(_ *testing.T, e []engine.Event) int {
-			e[len(e)-2] = engine.Event{Seq: e[len(e)-2].Seq, Data: &engine.RunFailed{}}
+		{"after the end", func(_ *testing.T, e []event.Event) int {
+			e[len(e)-2] = event.Event{Seq: e[len(e)-2].Seq, Data: &event.RunFailed{}}
 			return len(e) - 1
 		}, "the run has ended"},
-		{"model asked while tools are at work", func(t *testing.T, e []engine.Event) int {
+		{"model asked while tools are at work", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.SubagentStarted](t, e, "h", 0)
+			i := find[*event.SubagentStarted](t, e, "h", 0)
 			step := e[i].Step
-			called := find[*engine.ModelCalled](t, e, "h", 0)
-			next := *e[called].Data.(*engine.ModelCalled)
+			called := find[*event.ModelCalled](t, e, "h", 0)
+			next := *e[called].Data.(*event.ModelCalled)
 			next.Call, next.Length = strings.TrimSuffix(next.Call, "1")+"3", 2
-			e[i] = engine.Event{Seq: e[i].Seq, Step: step, Node: "h", Data: &next}
+			e[i] = event.Event{Seq: e[i].Seq, Step: step, Node: "h", Data: &next}
 			return i
 		}, "tool calls are open"},
 	} {
@@ -320,14 +321,14 @@ func TestFitsAfterEnd(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "b"), "a -> b"), nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Say("a"))
-	for name, d := range map[string]engine.Data{
-		"wait":  &engine.WaitOpened{Wait: "w", Kind: workflow.WaitApproval},
-		"call":  &engine.ModelCalled{Call: "1.0.2", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 2},
-		"timer": &engine.TimerFired{Timer: "retry:1"},
-		"retry": &engine.StepRetrying{Until: time.Now()},
-		"reply": &engine.ToolReturned{ToolCallID: "1"},
+	for name, d := range map[string]event.Data{
+		"wait":  &event.WaitOpened{Wait: "w", Kind: workflow.WaitApproval},
+		"call":  &event.ModelCalled{Call: "1.0.2", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 2},
+		"timer": &event.TimerFired{Timer: "retry:1"},
+		"retry": &event.StepRetrying{Until: time.Now()},
+		"reply": &event.ToolReturned{ToolCallID: "1"},
 	} {
-		events := append(copied(t, w.Events), engine.Event{Seq: uint64(len(w.Events) + 1), Step: 1, Node: "a", Data: d})
+		events := append(copied(t, w.Events), event.Event{Seq: uint64(len(w.Events) + 1), Step: 1, Node: "a", Data: d})
 		if err := engine.New(w.Plan, "run1").Apply(events); err == nil {
 			t.Errorf("%s of a step that has ended is taken", name)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -54,12 +55,12 @@ func TestEngine_MatchesReference(t *testing.T) {
 			}
 		}
 		if want.Failed {
-			if w.Run.Status() != engine.StatusFailed {
+			if w.Run.Status() != event.StatusFailed {
 				rt.Fatalf("got %s, want failed: a loop runs too often in %s\n%s", w.Run.Status(), s, w.Log())
 			}
 			return
 		}
-		if w.Run.Status() != engine.StatusCompleted {
+		if w.Run.Status() != event.StatusCompleted {
 			rt.Fatalf("got %s, want completed: %s\n%s", w.Run.Status(), s, w.Log())
 		}
 		if got := len(journaled); got != want.Calls {
@@ -117,12 +118,12 @@ func TestJoin_RandomGraphs(t *testing.T) {
 		world.Model = answer
 		world.Start("go")
 		world.Go(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") })
-		if world.Run.Status() != engine.StatusCompleted {
+		if world.Run.Status() != event.StatusCompleted {
 			rt.Fatalf("got %s\n%s", world.Run.Status(), world.Log())
 		}
 		ran := map[string]int{}
 		for _, e := range world.Events {
-			if _, ok := e.Data.(*engine.StepStarted); ok {
+			if _, ok := e.Data.(*event.StepStarted); ok {
 				ran[e.Node]++
 			}
 		}
@@ -134,7 +135,7 @@ func TestJoin_RandomGraphs(t *testing.T) {
 		// A join ran if and only if an edge into it was taken.
 		taken := map[string]int{}
 		for _, e := range world.Events {
-			if d, ok := e.Data.(*engine.EdgeTaken); ok {
+			if d, ok := e.Data.(*event.EdgeTaken); ok {
 				taken[d.To]++
 			}
 		}

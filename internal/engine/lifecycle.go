@@ -12,7 +12,7 @@ import (
 // settleIdle pauses or ends the run if nothing is left to do or to wait for.
 func (m *machine) settleIdle() {
 	switch {
-	case m.state.Status != StatusRunning && (m.state.Status != StatusPaused || m.state.Ending == nil):
+	case m.state.Status != event.StatusRunning && (m.state.Status != event.StatusPaused || m.state.Ending == nil):
 	case m.state.Ending != nil && m.state.Ending.Limit:
 		m.endLimited()
 	case m.state.Ending != nil:
@@ -23,19 +23,20 @@ func (m *machine) settleIdle() {
 		m.completeRun()
 	case m.state.Waits.IsOpen():
 		w := m.state.Waits.Open(nil)[0]
-		m.emitStep(w.Step, &RunPaused{Wait: w.Wait})
+		m.emitStep(w.Step, &event.RunPaused{Wait: w.Wait})
 	default:
 		// a damaged journal or a bug
-		m.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}})
+		m.finish(&event.RunFailed{Error: event.Failure{Code: event.CodeStuck,
+			Message: "no step can continue and no wait is open"}})
 	}
 }
 
 // completeRun ends the run with its output, or fails it if the output cannot be built or does not
 // match its schema.
 func (m *machine) completeRun() {
-	done := &RunCompleted{OutputStep: m.graph.Scope(0).Last}
+	done := &event.RunCompleted{OutputStep: m.graph.Scope(0).Last}
 	if f := m.state.runOutput(done); f != nil {
-		m.finish(&RunFailed{Error: *f})
+		m.finish(&event.RunFailed{Error: *f})
 		return
 	}
 	m.finish(done)
@@ -45,7 +46,7 @@ func (m *machine) completeRun() {
 // retries are kept for a reopening and, if the time limit was reached, so are the calls in flight
 // (D20).
 func (m *machine) endLimited() {
-	if m.state.Limit == CodeTimeout {
+	if m.state.Limit == event.CodeTimeout {
 		m.cancelCalls(func(*loop.Call) bool { return true })
 	} else if m.state.Loop.Out() > 0 || m.settle() {
 		return
@@ -65,7 +66,7 @@ func (m *machine) endFailing() {
 		return
 	}
 	if m.state.cancelled() {
-		m.finish(&RunCancelled{Reason: m.state.Ending.Reason})
+		m.finish(&event.RunCancelled{Reason: m.state.Ending.Reason})
 		return
 	}
 	m.finishFailed()
@@ -76,7 +77,7 @@ func (m *machine) endFailing() {
 func (m *machine) finishFailed() {
 	f := m.state.Ending.Failure
 	if host, ok := m.state.plan.host.(Reporter); ok && m.state.plan.root.Workflow.Rules.ReportFailures {
-		var report *SignalRaised
+		var report *event.SignalRaised
 		err := m.state.plan.ask("report", func(Host) error {
 			report = host.Report(m.state.id, f, m.now)
 			return nil
@@ -85,7 +86,7 @@ func (m *machine) finishFailed() {
 			m.emit(0, "", report)
 		}
 	}
-	m.finish(&RunFailed{Error: f})
+	m.finish(&event.RunFailed{Error: f})
 }
 
 // settle waits for cancelled calls and reports whether there are any.
@@ -123,7 +124,7 @@ func (s *state) onlyDraining() bool {
 }
 
 // cancelled reports whether the run is ending because it was cancelled.
-func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == StatusCancelled }
+func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == event.StatusCancelled }
 
 // isFailing reports whether the run is ending because it failed or was cancelled: nothing new
 // starts in it.
@@ -140,7 +141,7 @@ func (m *machine) abandonAll(why string) {
 // settling reports whether the run only waits for calls that it has cancelled, or that may still
 // finish while it is being cancelled.
 func (s *state) settling() bool {
-	if s.Status != StatusRunning && s.Status != StatusPaused {
+	if s.Status != event.StatusRunning && s.Status != event.StatusPaused {
 		return false
 	}
 	if s.Loop.Out() > 0 {
@@ -170,25 +171,25 @@ func (m *machine) abandonSince(seq uint64, why string, used *chat.Usage) {
 	if used != nil {
 		cost = new(float64)
 	}
-	f := Failure{Code: CodeCancelled, Message: why}
+	f := event.Failure{Code: event.CodeCancelled, Message: why}
 	for _, key := range m.state.Loop.Keys(func(c *loop.Call) bool {
 		return c.State == loop.Cancelled && c.Seq >= seq
 	}) {
 		c := m.state.Loop.Call(key)
 		switch c.Kind {
 		case loop.Model:
-			m.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost,
+			m.emitStep(c.Step, &event.ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost,
 				Late: true})
 		case loop.Tool:
-			m.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+			m.emitStep(c.Step, &event.ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:
-			m.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
+			m.emitStep(c.Step, &event.FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
 		}
 	}
 }
 
 // finish ends the run.
-func (m *machine) finish(d Data) {
+func (m *machine) finish(d event.Data) {
 	if m.state.Ending == nil || !m.state.Ending.Limit {
 		m.cancelScope(0, "the run ended")
 		m.closeWaits(nil, "ended")
@@ -201,11 +202,11 @@ func (m *machine) handleCancel(d Cancel) {
 		return
 	}
 	if m.funcsMayFinish() {
-		m.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
+		m.emit(0, "", &event.RunCancelling{Reason: event.Clean(d.Reason)})
 		m.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
-	end := &RunCancelled{Reason: event.Clean(d.Reason)}
+	end := &event.RunCancelled{Reason: event.Clean(d.Reason)}
 	if !m.cancelRun(end) { // only cancelled calls were awaited
 		m.closeWaits(nil, "cancelled")
 		m.emit(0, "", end)
@@ -231,37 +232,37 @@ func (m *machine) funcsMayFinish() bool {
 func (m *machine) limitAt(code string, most int64, path string, from int) {
 	w := m.state.plan.root.Workflow
 	if w.Rules.Handoff == "" || m.state.Ending != nil {
-		m.emit(0, path, &LimitReached{Limit: code, Max: most})
+		m.emit(0, path, &event.LimitReached{Limit: code, Max: most})
 		return
 	}
 	m.cancelScope(0, "handed over to a person")
 	if from == 0 {
 		from = m.graph.Scope(0).Last
 	}
-	m.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
+	m.emit(0, path, &event.LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
 	node := ""
 	if from > 0 {
 		node = m.graph.NodeID(from)
 	}
-	m.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: m.graph.Tokens + 1})
+	m.emit(from, node, &event.EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: m.graph.Tokens + 1})
 }
 
 // limitFailure returns the failure of a run that reached a limit.
-func (s *state) limitFailure(d *LimitReached, node string) Failure {
-	f := Failure{Code: d.Limit, Node: node}
+func (s *state) limitFailure(d *event.LimitReached, node string) event.Failure {
+	f := event.Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
-	case CodeMaxSteps:
+	case event.CodeMaxSteps:
 		f.Message = s.plan.root.Workflow.Rules.StepLimitMessage(d.Max)
-	case CodeTimeout:
+	case event.CodeTimeout:
 		f.Message = s.plan.root.Workflow.Rules.TimeoutMessage(d.Max)
-	case CodeMaxBytes:
+	case event.CodeMaxBytes:
 		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in total", d.Max)
-	case CodeWorkflowBudget:
+	case event.CodeWorkflowBudget:
 		f.Message = d.Detail
-	case CodeParentBudget:
+	case event.CodeParentBudget:
 		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("the remaining budget of the parent run is used up: %d %s", d.Max, d.Detail)
-	case CodeBudget:
+	case event.CodeBudget:
 		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
 	default:
@@ -274,7 +275,7 @@ func (s *state) limitFailure(d *LimitReached, node string) Failure {
 // cancelled abandons those instead.
 func (m *machine) timeUp() {
 	limit := time.Duration(m.state.Limits.Timeout)
-	if m.state.Status != StatusRunning || limit <= 0 {
+	if m.state.Status != event.StatusRunning || limit <= 0 {
 		return
 	}
 	switch end := m.state.Ending; {
@@ -283,7 +284,7 @@ func (m *machine) timeUp() {
 	case m.state.settling():
 		m.abandonAll("the run timed out")
 	case end == nil || end.Limit:
-		m.limitAt(CodeTimeout, limit.Milliseconds(), "", 0)
+		m.limitAt(event.CodeTimeout, limit.Milliseconds(), "", 0)
 	default:
 		m.cancelScope(0, "the run timed out")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -18,7 +19,7 @@ func TestLimitsOfRun(t *testing.T) {
 		g := enginetest.Graph(nodes("a"), "")
 		g.Limits = workflow.Limits{MaxLoopIterations: 9, MaxConcurrency: 9}
 		w := enginetest.New(t, g, nil)
-		w.StartWith(engine.RunCreated{Limits: part})
+		w.StartWith(event.RunCreated{Limits: part})
 		got, want := w.Run.Created().Limits, part
 		if part.MaxRounds == 0 {
 			want = g.Limits
@@ -76,12 +77,12 @@ func TestSignalsAndGoto(t *testing.T) {
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	w.Finish("n", &engine.FuncResult{Goto: []string{"z", "z"},
-		Signals: []engine.SignalRaised{{Signal: "note", Message: "here"}}})
+		Signals: []event.SignalRaised{{Signal: "note", Message: "here"}}})
 	w.Finish("z", enginetest.Say("z"))
 	wantTrace(t, w, 0, "+n, .n, +z, .z, completed")
 	var raised []string
 	for _, ev := range w.Events {
-		if d, ok := ev.Data.(*engine.SignalRaised); ok {
+		if d, ok := ev.Data.(*event.SignalRaised); ok {
 			raised = append(raised, ev.Node+" "+d.Signal+" "+d.Message)
 		}
 	}

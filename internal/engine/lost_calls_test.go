@@ -7,6 +7,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -22,17 +24,17 @@ func TestLostCalls_Twice(t *testing.T) {
 	for range 3 {
 		call := engine.CallID(w.Pending[0])
 		w.Crash(engine.Lost{ID: call, Policy: "ask"})
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 		id := w.Run.Waits()[0].ID
 		if ids[id] {
 			t.Fatalf("wait id %s was used before\n%s", id, w.Log())
 		}
 		ids[id] = true
 		w.Feed(engine.Answer{Wait: id, Value: enginetest.Text("retry")})
-		wantStatus(t, w, engine.StatusRunning)
+		wantStatus(t, w, event.StatusRunning)
 	}
 	w.Finish("t", &engine.ToolResult{Text: "done"})
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 func toolNode(id, tool string) workflow.Node {
@@ -91,8 +93,8 @@ func TestLostCalls(t *testing.T) {
 					if got := w.Run.Waits(); len(got) != 1 || got[0].ID != wait.ID {
 						t.Fatalf("after another crash these waits are open: %+v", got)
 					}
-					for _, odd := range []engine.Value{enginetest.Text("maybe"), enginetest.Text("approve"), nil} {
-						if err := w.Try(engine.Answer{Wait: wait.ID, Value: odd}); !errors.Is(err, engine.ErrAnswer) {
+					for _, odd := range []event.Value{enginetest.Text("maybe"), enginetest.Text("approve"), nil} {
+						if err := w.Try(engine.Answer{Wait: wait.ID, Value: odd}); !errors.Is(err, waits.ErrAnswer) {
 							t.Errorf("answer %s: %v, want ErrAnswer", odd, err)
 						}
 					}
@@ -168,7 +170,7 @@ func TestLostCalls_OtherBranchContinues(t *testing.T) {
 	}
 	w.Finish("b", enginetest.Say("b"))
 	w.Finish("t", enginetest.Returns("done"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestWait_NewIDPerAttempt checks that a question asked again, because its step is retried after a
@@ -182,15 +184,15 @@ func TestWait_NewIDPerAttempt(t *testing.T) {
 	first := w.Run.Waits()[0].ID
 	w.Fire("deadline:" + first)
 	w.Fire("retry:1")
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	if got := w.Run.Waits()[0].ID; got == first {
 		t.Errorf("the question is asked again as %s", got)
 	}
-	if err := w.Try(engine.Answer{Wait: first, Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitClosed) {
+	if err := w.Try(engine.Answer{Wait: first, Value: enginetest.Text("x")}); !errors.Is(err, waits.ErrClosed) {
 		t.Errorf("answer to the first: %v, want ErrWaitClosed", err)
 	}
 	w.Feed(engine.Answer{Value: enginetest.Text("x")})
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestReopen_LostCalls checks that a tool call cut off by the time limit has an unknown
@@ -202,7 +204,7 @@ func TestReopen_LostCalls(t *testing.T) {
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	w.Fire("timeout")
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	if got := w.Run.Open(); len(got) > 0 {
 		t.Errorf("an ended run has open commands: %v", got)
 	}
@@ -212,8 +214,8 @@ func TestReopen_LostCalls(t *testing.T) {
 	}
 	w.Crash()
 	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}, Lost: lost})
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.Feed(engine.Answer{Value: enginetest.Text("skip")})
 	w.Finish("a", enginetest.Say("end"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }

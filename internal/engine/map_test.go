@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -47,45 +48,45 @@ func TestMap(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes  []workflow.Node
 		edges  string
-		status engine.Status
+		status event.Status
 		output string
 		failed string
 	}{
 		"in order": {
 			mapped(over(`[1,{"a":2},"x"]`), toolWith("t", `{"v":"{{ $item }}","i":"{{ $item_index }}"}`)), "",
-			engine.StatusCompleted, `[{"i":0,"v":1},{"i":1,"v":{"a":2}},{"i":2,"v":"x"}]`, "",
+			event.StatusCompleted, `[{"i":0,"v":1},{"i":1,"v":{"a":2}},{"i":2,"v":"x"}]`, "",
 		},
-		"an empty list": {mapped(over(`[]`), toolWith("t", `{}`)), "", engine.StatusCompleted, `[]`, ""},
+		"an empty list": {mapped(over(`[]`), toolWith("t", `{}`)), "", event.StatusCompleted, `[]`, ""},
 		"the input is the list": {
 			append(mapped(workflow.Node{ID: "m", Map: &workflow.Map{}}, setNode("s", `"{{PREVIOUS_OUTPUT}}!"`)),
-				setNode("a", `["x","y"]`)), "a -> m", engine.StatusCompleted, `["x!","y!"]`, "",
+				setNode("a", `["x","y"]`)), "a -> m", event.StatusCompleted, `["x!","y!"]`, "",
 		},
 		"outputs around and inside": {
 			append(mapped(over(`["x"]`), setNode("s", `"{{ $item }}1"`),
 				setNode("u", `"{{ $steps.a.output }} {{ $steps.s.output }}"`)), setNode("a", `"around"`)),
-			"a -> m; s -> u", engine.StatusCompleted, `["around x1"]`, ""},
-		"nested": {append(mapped(nested, cell), inner), "", engine.StatusCompleted,
+			"a -> m; s -> u", event.StatusCompleted, `["around x1"]`, ""},
+		"nested": {append(mapped(nested, cell), inner), "", event.StatusCompleted,
 			`[["0.0:1go","0.1:2go"],[],["2.0:3go"]]`, ""},
-		"no list": {mapped(over(`"{{ $input }}"`), toolWith("t", `{}`)), "", engine.StatusFailed,
+		"no list": {mapped(over(`"{{ $input }}"`), toolWith("t", `{}`)), "", event.StatusFailed,
 			"", `expression: over: a map needs a list, not "go"`},
 		"too long": {mapped(over("["+strings.Repeat("1,", workflow.MaxItems)+"1]"),
-			toolWith("t", `{}`)), "", engine.StatusFailed, "",
+			toolWith("t", `{}`)), "", event.StatusFailed, "",
 			"max_items: the list of the map has 10001 items; at most 10000 are allowed"},
-		"fail_fast": {failing("", nil), "m -> z", engine.StatusFailed, "", "boom: items[2]: bad"},
+		"fail_fast": {failing("", nil), "m -> z", event.StatusFailed, "", "boom: items[2]: bad"},
 		"fail_fast caught": {failing(workflow.FailFast, &workflow.Catch{Port: workflow.PortOut}), "m -> z",
-			engine.StatusCompleted, `{"e":"boom","o":"go"}`, ""},
-		"skip": {failing(workflow.FailSkip, nil), "m -> z", engine.StatusCompleted,
+			event.StatusCompleted, `{"e":"boom","o":"go"}`, ""},
+		"skip": {failing(workflow.FailSkip, nil), "m -> z", event.StatusCompleted,
 			`{"e":"none","o":["A","B",null,"C",null]}`, ""},
-		"collect": {failing(workflow.FailCollect, nil), "m -> z", engine.StatusFailed, "",
+		"collect": {failing(workflow.FailCollect, nil), "m -> z", event.StatusFailed, "",
 			"items_failed: 2 of 5 items failed; the first, items[2]: bad"},
 		"collect caught": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut}),
-			"m -> z", engine.StatusCompleted,
+			"m -> z", event.StatusCompleted,
 			`{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",` +
 				`{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
 		"collect caught with a default": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortOut,
-			Default: []byte(`"none"`)}), "m -> z", engine.StatusCompleted, `{"e":"items_failed","o":"none"}`, ""},
+			Default: []byte(`"none"`)}), "m -> z", event.StatusCompleted, `{"e":"items_failed","o":"none"}`, ""},
 		"collect along an error edge": {failing(workflow.FailCollect, &workflow.Catch{Port: workflow.PortError}),
-			"m:error -> z", engine.StatusCompleted,
+			"m:error -> z", event.StatusCompleted,
 			`{"e":"items_failed","o":["A","B",{"error":{"code":"boom","message":"bad","node":"t"}},"C",` +
 				`{"error":{"code":"boom","message":"bad","node":"t"}}]}`, ""},
 	} {
@@ -102,7 +103,7 @@ func TestMap(t *testing.T) {
 			if w.Run.Status() != c.status || c.output != "" && string(w.Run.Output()) != c.output {
 				t.Errorf("%s with %s, want %s with %s\n%s", w.Run.Status(), w.Run.Output(), c.status, c.output, w.Log())
 			}
-			if d, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); c.failed != "" &&
+			if d, ok := w.Events[len(w.Events)-1].Data.(*event.RunFailed); c.failed != "" &&
 				(!ok || d.Error.Code+": "+d.Error.Message != c.failed) {
 				t.Errorf("got %+v, want %s", w.Events[len(w.Events)-1].Data, c.failed)
 			}
@@ -115,19 +116,19 @@ func TestMap(t *testing.T) {
 func itemTool(c *engine.CallTool) *engine.ToolResult {
 	switch args := string(c.Arguments); {
 	case args == `{"v":"bad"}`:
-		return &engine.ToolResult{Failure: &engine.Failure{Code: "boom", Message: "bad"}}
+		return &engine.ToolResult{Failure: &event.Failure{Code: "boom", Message: "bad"}}
 	case strings.HasPrefix(args, `{"v":"`) && !strings.Contains(args, `"i"`):
 		return &engine.ToolResult{Text: strings.ToUpper(args[6 : len(args)-2])}
 	}
 	return &engine.ToolResult{Structured: sorted(c.Arguments)}
 }
 
-func sorted(v engine.Value) engine.Value {
+func sorted(v event.Value) event.Value {
 	s := string(v)
 	if at := strings.Index(s, `,"i":`); at > 0 {
 		s = "{" + s[at+1:len(s)-1] + "," + s[1:at] + "}"
 	}
-	return engine.Value(s)
+	return event.Value(s)
 }
 
 // TestMapConcurrency checks that no more items run concurrently than the map allows, and that
@@ -140,7 +141,7 @@ func TestMapConcurrency(t *testing.T) {
 				toolWith("t", `{"v":"{{ $item }}"}`)), ""), nil)
 	w.Tool = itemTool
 	w.Start("go")
-	for most := 3; w.Run.Status() == engine.StatusRunning; {
+	for most := 3; w.Run.Status() == event.StatusRunning; {
 		if n := len(w.Pending); n > most || n == 0 {
 			t.Fatalf("%d calls are out, want at most %d\n%s", n, most, w.Log())
 		}
@@ -165,7 +166,7 @@ func TestMapRetry(t *testing.T) {
 		w.Tool = func(c *engine.CallTool) *engine.ToolResult {
 			args := string(c.Arguments)
 			if calls[args]++; args == `{"v":"b"}` && calls[args] == 1 {
-				return &engine.ToolResult{Failure: &engine.Failure{Code: "boom", Message: "once"}}
+				return &engine.ToolResult{Failure: &event.Failure{Code: "boom", Message: "once"}}
 			}
 			return itemTool(c)
 		}
@@ -193,12 +194,12 @@ func TestMapApprovals(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes, "g:approve -> s; m -> z"), nil)
 	w.Start("go")
 	waits := w.Run.Waits()
-	if len(waits) != 2 || waits[0].Prompt != "a?" || waits[1].Prompt != "b?" || w.Run.Status() != engine.StatusPaused {
+	if len(waits) != 2 || waits[0].Prompt != "a?" || waits[1].Prompt != "b?" || w.Run.Status() != event.StatusPaused {
 		t.Fatalf("got %+v in a run that is %s", waits, w.Run.Status())
 	}
-	w.Feed(engine.Answer{Wait: waits[1].ID, Value: engine.Value(`{"decision":"approve","note":"fine"}`)})
+	w.Feed(engine.Answer{Wait: waits[1].ID, Value: event.Value(`{"decision":"approve","note":"fine"}`)})
 	w.Crash()
-	w.Feed(engine.Answer{Wait: waits[0].ID, Value: engine.Value(`{"decision":"reject","note":"no"}`)})
+	w.Feed(engine.Answer{Wait: waits[0].ID, Value: event.Value(`{"decision":"reject","note":"no"}`)})
 	if got, want := string(w.Run.Output()), `[[null,"approve b"],"fine"]`; got != want {
 		t.Errorf("got %s, want %s\n%s", got, want, w.Log())
 	}
@@ -213,12 +214,12 @@ func TestMapSteps(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(mapped(m, setNode("s", `1`)), ""), nil)
 	w.SkipLaws = true
 	w.Start("go")
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w = enginetest.New(t, enginetest.Graph(mapped(m, setNode("s", `1`)), ""), nil)
 	w.SkipLaws = true
-	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxSteps: new(1000)}})
-	if f := failure(t, w); f.Code != engine.CodeMaxSteps {
-		t.Errorf("got %+v, want %s", f, engine.CodeMaxSteps)
+	w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxSteps: new(1000)}})
+	if f := failure(t, w); f.Code != event.CodeMaxSteps {
+		t.Errorf("got %+v, want %s", f, event.CodeMaxSteps)
 	}
 }
 

@@ -7,16 +7,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// Limits on the notes of one step.
-const (
-	MaxNoteKey   = loop.MaxNoteKey
-	MaxNotes     = loop.MaxNotes
-	MaxNoteBytes = loop.MaxNoteBytes
-)
-
-// CheckNoteKey is [loop.CheckNoteKey].
-func CheckNoteKey(key string) error { return loop.CheckNoteKey(key) }
-
 func (s *state) checkNote(d FuncNote) error {
 	if err := s.checkCall(d.ID); err != nil {
 		return err
@@ -26,13 +16,13 @@ func (s *state) checkNote(d FuncNote) error {
 		return fmt.Errorf("%w: %q", ErrNoteLate, d.ID)
 	}
 	if checkValues(d.ID, d.Value) != nil {
-		return fmt.Errorf("%w: the value of key %q is not JSON", ErrNote, d.Key)
+		return fmt.Errorf("%w: the value of key %q is not JSON", loop.ErrNote, d.Key)
 	}
 	return loop.CheckNote(s.graph.Step(c.Step).Loop.Notes, d.Key, noteValue(d.Value))
 }
 
 // noteValue returns a value in the form in which it is stored: compact, and nil for null.
-func noteValue(v Value) Value {
+func noteValue(v event.Value) event.Value {
 	if v = event.Compact(v); string(v) == "null" {
 		return nil
 	}

@@ -13,10 +13,12 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func sameNote(a, b engine.Note) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
+func sameNote(a, b loop.Note) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
 
 // note occasionally records a note for a running function. It returns false if nothing happened.
 func (w *wild) note() bool {
@@ -31,14 +33,14 @@ func (w *wild) note() bool {
 		return false
 	}
 	c := calls[rapid.IntRange(0, len(calls)-1).Draw(w.rt, "call")]
-	n := engine.Note{Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.rt, "key"),
+	n := loop.Note{Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.rt, "key"),
 		Value: enginetest.Text(fmt.Sprint(len(w.Events)))}
 	var want error
 	switch {
 	case w.Cancelled[c.ID]:
 		want = engine.ErrNoteLate
-	case slices.ContainsFunc(w.notes[c.Step], func(had engine.Note) bool { return had.Key == n.Key }):
-		want = engine.ErrNote
+	case slices.ContainsFunc(w.notes[c.Step], func(had loop.Note) bool { return had.Key == n.Key }):
+		want = loop.ErrNote
 	}
 	if err := w.Record(engine.FuncNote{ID: c.ID, Key: n.Key, Value: n.Value}); !errors.Is(err, want) {
 		w.T.Fatalf("note %s of call %s: %v, want %v\n%s", n.Key, c.ID, err, want, w.Log())
@@ -59,7 +61,7 @@ func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
 
 func take(t *testing.T, w *enginetest.World, key, value string) {
 	t.Helper()
-	if err := w.Record(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err !=
+	if err := w.Record(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: event.Value(value)}); err !=
 		nil {
 		t.Fatalf("note %s: %v", key, err)
 	}
@@ -107,7 +109,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("the notes of an ended step are kept: %s", state)
 	}
 	w.Finish("z", newFuncResult("end"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -120,15 +122,15 @@ func TestNotesRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		"no key": {engine.FuncNote{ID: "1.0.1#1"}, engine.ErrNote, "the key is empty"},
-		"long key": {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, engine.ErrNote,
+		"no key": {engine.FuncNote{ID: "1.0.1#1"}, loop.ErrNote, "the key is empty"},
+		"long key": {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, loop.ErrNote,
 			"258 bytes; at most 256"},
-		"no text": {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, engine.ErrNote, "not UTF-8"},
-		"twice":   {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `duplicate key "had"`},
-		"no JSON": {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: engine.Value("{")}, engine.ErrNote,
+		"no text": {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, loop.ErrNote, "not UTF-8"},
+		"twice":   {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, loop.ErrNote, `duplicate key "had"`},
+		"no JSON": {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: event.Value("{")}, loop.ErrNote,
 			`the value of key "a" is not JSON`},
 		"too large": {engine.FuncNote{ID: "1.0.1#1", Key: "a",
-			Value: enginetest.Text(strings.Repeat("x", engine.MaxNoteBytes))}, engine.ErrNote, "at most 16777216"},
+			Value: enginetest.Text(strings.Repeat("x", loop.MaxNoteBytes))}, loop.ErrNote, "at most 16777216"},
 		"another attempt": {engine.FuncNote{ID: "1.0.1#2", Key: "a"}, engine.ErrUnknownCommand, "1.0.1#2"},
 		"another call":    {engine.FuncNote{ID: "2.0.1#1", Key: "a"}, engine.ErrUnknownCommand, "2.0.1#1"},
 	} {
@@ -144,11 +146,11 @@ func TestNotesRefused(t *testing.T) {
 	}
 	w := shaky(t)
 	w.Start("go")
-	for i := range engine.MaxNotes {
+	for i := range loop.MaxNotes {
 		w.SkipLaws = i > 2
 		take(t, w, fmt.Sprint(i), "1")
 	}
-	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) ||
+	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, loop.ErrNote) ||
 		!strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("one note too many: %v", err)
 	}
@@ -193,22 +195,22 @@ func TestNotesFit(t *testing.T) {
 	t.Parallel()
 	w := everything(t)
 	for _, o := range []oddity{
-		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) {
+		oddData("note of no function", "n", 0, func(d *event.FuncNoted) {
 			d.Call = "9.0.1"
 		}, "call 9.0.1 does not exist"),
-		oddData("note of another attempt", "n", 0, func(d *engine.FuncNoted) { d.Attempt = 2 }, "is not open"),
-		oddData("note without key", "n", 1, func(d *engine.FuncNoted) { d.Key = "" }, "the key is empty"),
-		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `duplicate key "k1"`),
-		{"note of an agent", func(t *testing.T, e []engine.Event) int {
+		oddData("note of another attempt", "n", 0, func(d *event.FuncNoted) { d.Attempt = 2 }, "is not open"),
+		oddData("note without key", "n", 1, func(d *event.FuncNoted) { d.Key = "" }, "the key is empty"),
+		oddData("note taken twice", "n", 1, func(d *event.FuncNoted) { d.Key = "k1" }, `duplicate key "k1"`),
+		{"note of an agent", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.ModelReplied](t, e, "y", 0)
-			e[i].Data = &engine.FuncNoted{Call: "4.0.1", Attempt: 1, Key: "k"}
+			i := find[*event.ModelReplied](t, e, "y", 0)
+			e[i].Data = &event.FuncNoted{Call: "4.0.1", Attempt: 1, Key: "k"}
 			return i
 		}, "does not exist"},
-		{"note after the result", func(t *testing.T, e []engine.Event) int {
+		{"note after the result", func(t *testing.T, e []event.Event) int {
 			t.Helper()
-			i := find[*engine.FuncReturned](t, e, "n", 0)
-			e[i+1].Data = &engine.FuncNoted{Call: "7.0.1", Attempt: 1, Key: "k"}
+			i := find[*event.FuncReturned](t, e, "n", 0)
+			e[i+1].Data = &event.FuncNoted{Call: "7.0.1", Attempt: 1, Key: "k"}
 			return i + 1
 		}, "does not exist"},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -42,7 +43,7 @@ func TestSmoke(t *testing.T) {
 	world.Start("hello")
 	world.Go(func(n int) int { return n - 1 })
 	t.Logf("%s\n%s", world.Run.Status(), world.Log())
-	if world.Run.Status() != engine.StatusCompleted {
+	if world.Run.Status() != event.StatusCompleted {
 		t.Fatal("not completed")
 	}
 }

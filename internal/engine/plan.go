@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -23,7 +24,7 @@ type Plan struct {
 	out    []string // only PortOut
 	// completed is the event that completes a step with its last result, through PortOut; all steps
 	// and runs share it.
-	completed *StepCompleted
+	completed *event.StepCompleted
 	host      Host
 	// signals are the names of the signals that steps wait for, sorted.
 	signals []string
@@ -54,7 +55,7 @@ func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan,
 	}
 	out := []string{workflow.PortOut}
 	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(),
-		completed: &StepCompleted{Given: true, Ports: out}}, nil
+		completed: &event.StepCompleted{Given: true, Ports: out}}, nil
 }
 
 // toolDefs returns the definitions of agent a's tools that the engine answers itself: its

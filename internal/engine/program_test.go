@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -25,7 +26,7 @@ func TestStateFromInput(t *testing.T) {
 			g := enginetest.Graph(nodes(funcNode("a"), funcNode("b")), "a -> b")
 			g.Rules = workflow.TypedRules()
 			w := enginetest.New(t, g, nil)
-			w.StartWith(engine.RunCreated{Input: engine.Value(tc.input)})
+			w.StartWith(event.RunCreated{Input: event.Value(tc.input)})
 			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n ||
 				string(got["m"]) != tc.m {
 				t.Errorf("a sees %s", got)
@@ -49,7 +50,7 @@ func TestStateFromInput(t *testing.T) {
 	g.Rules = workflow.TypedRules()
 	for _, input := range []string{`"text"`, `7`, `[1]`, `true`} {
 		w := enginetest.New(t, g, nil)
-		if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(input)}}); !errors.Is(err,
+		if err := w.Try(engine.Start{Created: event.RunCreated{Input: event.Value(input)}}); !errors.Is(err,
 			engine.ErrState) {
 			t.Errorf("input %s: %v", input, err)
 		}
@@ -90,14 +91,14 @@ func TestQueue_Serial(t *testing.T) {
 	pending("a2")
 	w.Finish("a2", update(""))
 	pending() // the question was first in the queue, the fork waits after it
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 	pending("x", "y")
 	w.Finish("y", update(""))
 	w.Finish("x", update(""))
 	pending("z")
 	w.Finish("z", update(""))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -119,23 +120,23 @@ func TestWaitOfProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := &host{
-				value: func(fn string, v engine.View) (engine.Value, error) {
+				value: func(fn string, v engine.View) (event.Value, error) {
 					if fn != "word" || v.Node != "q" {
 						t.Errorf("%s asked for %s", fn, v.Node)
 					}
 					if name == "no answer" {
 						return nil, errors.New(`function "word" is broken`)
 					}
-					return engine.Value(tc.question), nil
+					return event.Value(tc.question), nil
 				},
-				merge: func(fn string, o map[string]engine.Value, _ engine.View) (map[string]engine.Value, error) {
+				merge: func(fn string, o map[string]event.Value, _ engine.View) (map[string]event.Value, error) {
 					if fn != "map" || len(o) != 1 {
 						t.Errorf("%s asked with %s", fn, o)
 					}
 					if name == "bad mapper" {
 						return nil, errors.New(`function "map" is broken`)
 					}
-					return map[string]engine.Value{"n": o["q"]}, nil
+					return map[string]event.Value{"n": o["q"]}, nil
 				},
 			}
 			q := enginetest.Question("q")
@@ -147,10 +148,10 @@ func TestWaitOfProgram(t *testing.T) {
 				if len(waits) != 1 || waits[0].Prompt != tc.prompt || !slices.Equal(waits[0].Options, tc.options) {
 					t.Fatalf("waits %+v", waits)
 				}
-				w.Feed(engine.Answer{Value: engine.Value("2")})
+				w.Feed(engine.Answer{Value: event.Value("2")})
 			}
 			if tc.fails != "" {
-				if f := failure(t, w); f.Code != engine.CodeFunc || len(f.Message) < len(tc.fails) ||
+				if f := failure(t, w); f.Code != event.CodeFunc || len(f.Message) < len(tc.fails) ||
 					f.Message[:len(tc.fails)] != tc.fails {
 					t.Errorf("failure %+v", f)
 				}
@@ -162,7 +163,7 @@ func TestWaitOfProgram(t *testing.T) {
 			}
 			w.Crash()
 			w.Finish("z", update(""))
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			w.CheckPrefixes()
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -16,13 +17,13 @@ import (
 const approvalNote = "{{APPROVAL_NOTE}}"
 
 // prompt builds the user message and the system prompt of an agent step.
-func (s *state) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+func (s *state) prompt(n *plan.Node, t graph.Token, d *event.StepStarted) *event.Failure {
 	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
 	if a.SystemTemplate != nil && a.SystemTemplate.Size(s.envBefore(t), prompt.MaxBytes) > prompt.MaxBytes {
-		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
+		return &event.Failure{Code: event.CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
-	var failed *Failure
+	var failed *event.Failure
 	if d.System, failed = expandSystem(a, s.envBefore(t)); failed != nil {
 		return failed
 	}
@@ -44,9 +45,9 @@ func (s *state) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	case workflow.PromptShared:
 		s.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
-		v, err := s.plan.askValue(p.Text, func(h Host) (Value, error) { return h.Value(p.Text, s.before(n, t)) })
+		v, err := s.plan.askValue(p.Text, func(h Host) (event.Value, error) { return h.Value(p.Text, s.before(n, t)) })
 		if err != nil {
-			return &Failure{Code: CodeFunc, Message: err.Error()}
+			return &event.Failure{Code: event.CodeFunc, Message: err.Error()}
 		}
 		if string(v) != string(s.graph.Value(t.From)) {
 			d.Input = v
@@ -71,7 +72,7 @@ func (s *state) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	recipe, err := b.Recipe()
 	switch {
 	case err != nil:
-		return &Failure{Code: CodeValueTooLarge, Message: err.Error()}
+		return &event.Failure{Code: event.CodeValueTooLarge, Message: err.Error()}
 	case s.graph.IsGiven(b, t.From):
 	case recipe == nil:
 		d.Input = expr.Quote(b.Text().String())
@@ -83,10 +84,10 @@ func (s *state) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 
 // insert appends a prompt with expressions. An output that is used as a whole is
 // referenced, not copied.
-func (s *state) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
+func (s *state) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *event.Failure {
 	seen, copied := s.envBefore(t), int64(0)
 	if n.Text.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
-		return &Failure{Code: CodeValueTooLarge, Message: "prompt: " + prompt.ErrTooLarge.Error()}
+		return &event.Failure{Code: event.CodeValueTooLarge, Message: "prompt: " + prompt.ErrTooLarge.Error()}
 	}
 	err := n.Text.Insert(seen, func(text string) {
 		copied += int64(len(text))
@@ -99,7 +100,7 @@ func (s *state) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure 
 		return ok
 	})
 	if err != nil {
-		return &Failure{Code: CodeExpression, Message: "prompt: " + err.Error()}
+		return &event.Failure{Code: event.CodeExpression, Message: "prompt: " + err.Error()}
 	}
 	return s.checkSize(copied)
 }
@@ -148,13 +149,14 @@ func (s *state) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 
 // expandSystem returns the system prompt of an agent if its templates make it differ from the
 // definition's. It fails if a reference has no value (S4-15).
-func expandSystem(a *plan.Agent, seen viewEnv) (string, *Failure) {
+func expandSystem(a *plan.Agent, seen viewEnv) (string, *event.Failure) {
 	if a.SystemTemplate == nil {
 		return "", nil
 	}
 	text, err := a.SystemTemplate.Expand(seen)
 	if err != nil {
-		return "", &Failure{Code: CodeExpression, Message: "instruction of agent " + a.Title() + ": " + err.Error()}
+		return "", &event.Failure{Code: event.CodeExpression,
+			Message: "instruction of agent " + a.Title() + ": " + err.Error()}
 	}
 	return text, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/text"
@@ -60,13 +61,13 @@ func TestPromptRecipe_MatchesText(t *testing.T) {
 		checkRecipes(w.World)
 		whole := slices.Clone(w.Events)
 		for i, e := range whole {
-			d, ok := e.Data.(*engine.StepStarted)
+			d, ok := e.Data.(*event.StepStarted)
 			if !ok || d.Recipe == nil || rapid.Bool().Draw(rt, "as recipe") {
 				continue
 			}
 			c := *d
 			c.Input, c.Recipe = expr.Quote(w.Run.StepText(e.Step)), nil
-			if slices.ContainsFunc(whole[i:], func(later engine.Event) bool { return extends(later, e.Step) }) {
+			if slices.ContainsFunc(whole[i:], func(later event.Event) bool { return extends(later, e.Step) }) {
 				continue // it is a reference
 			}
 			whole[i].Data = &c
@@ -76,15 +77,15 @@ func TestPromptRecipe_MatchesText(t *testing.T) {
 			rt.Fatalf("a journal with inputs as texts: %v\n%s", err, w.Log())
 		}
 		for _, e := range w.Events {
-			if _, ok := e.Data.(*engine.StepStarted); ok && r.StepText(e.Step) != w.Run.StepText(e.Step) {
+			if _, ok := e.Data.(*event.StepStarted); ok && r.StepText(e.Step) != w.Run.StepText(e.Step) {
 				rt.Fatalf("step %d was given %q, as text %q", e.Step, w.Run.StepText(e.Step), r.StepText(e.Step))
 			}
 		}
 	})
 }
 
-func extends(e engine.Event, step int) bool {
-	d, ok := e.Data.(*engine.StepStarted)
+func extends(e event.Event, step int) bool {
+	d, ok := e.Data.(*event.StepStarted)
 	return ok && d.Recipe != nil && slices.ContainsFunc(d.Recipe.Parts, func(p prompt.Part) bool {
 		return p.Step == step && p.Parts > 0
 	})
@@ -94,14 +95,14 @@ func checkRecipes(w *enginetest.World) {
 	w.T.Helper()
 	before := w.Fold(0)
 	for i, e := range w.Events {
-		d, ok := e.Data.(*engine.StepStarted)
+		d, ok := e.Data.(*event.StepStarted)
 		if !ok {
 			continue
 		}
 		if err := before.Apply(w.Events[before.Seq():i]); err != nil {
 			w.T.Fatalf("fold to event %d: %v", i, err)
 		}
-		if c, asked := w.Events[i+1].Data.(*engine.ConditionChecked); asked && c.Index < 0 && !c.Result {
+		if c, asked := w.Events[i+1].Data.(*event.ConditionChecked); asked && c.Index < 0 && !c.Result {
 			continue // a skipped step receives no prompt
 		}
 		want, ok := before.CopiedPrompt(d.Tokens[0])
@@ -143,9 +144,9 @@ func TestPromptRecipe_Size(t *testing.T) {
 	}
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	for _, e := range w.Events {
-		d, ok := e.Data.(*engine.StepStarted)
+		d, ok := e.Data.(*event.StepStarted)
 		if !ok || e.Step == 1 {
 			continue
 		}
@@ -168,12 +169,12 @@ func TestDamagedRecipes(t *testing.T) {
 	w.Model = func(c *engine.CallModel) *engine.ModelResult { return enginetest.Reply("from " + c.Node) }
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
-	at := slices.IndexFunc(w.Events, func(e engine.Event) bool {
-		_, ok := e.Data.(*engine.StepStarted)
+	wantStatus(t, w, event.StatusCompleted)
+	at := slices.IndexFunc(w.Events, func(e event.Event) bool {
+		_, ok := e.Data.(*event.StepStarted)
 		return ok && e.Step == 3
 	})
-	good := w.Events[at].Data.(*engine.StepStarted).Recipe
+	good := w.Events[at].Data.(*event.StepStarted).Recipe
 	for name, change := range map[string]func(*prompt.Recipe){
 		"no parts":             func(r *prompt.Recipe) { r.Parts = nil },
 		"empty part":           func(r *prompt.Recipe) { r.Parts[1] = prompt.Part{} },
@@ -193,7 +194,7 @@ func TestDamagedRecipes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			events := slices.Clone(w.Events)
-			d := *events[at].Data.(*engine.StepStarted)
+			d := *events[at].Data.(*event.StepStarted)
 			bad := *good
 			bad.Parts = slices.Clone(good.Parts)
 			change(&bad)
@@ -207,7 +208,7 @@ func TestDamagedRecipes(t *testing.T) {
 	}
 	t.Run("both", func(t *testing.T) {
 		events := slices.Clone(w.Events)
-		d := *events[at].Data.(*engine.StepStarted)
+		d := *events[at].Data.(*event.StepStarted)
 		d.Input = enginetest.Text("x")
 		events[at].Data = &d
 		if err := engine.New(w.Plan, "run1").Apply(events); err == nil {
@@ -225,8 +226,8 @@ func TestPrompt_MaxBytes(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes("a", b), "a -> b"), nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Say("%s", strings.Repeat("x", 70_000)))
-	wantStatus(t, w, engine.StatusFailed)
-	if got := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error; got.Code != engine.CodeValueTooLarge ||
+	wantStatus(t, w, event.StatusFailed)
+	if got := w.Events[len(w.Events)-1].Data.(*event.RunFailed).Error; got.Code != event.CodeValueTooLarge ||
 		!strings.Contains(got.Message, "64 MB") {
 		t.Errorf("got %+v", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -63,7 +64,7 @@ func randomConversation(t testing.TB, rt *rapid.T) *enginetest.World {
 	w.Model = func(*engine.CallModel) *engine.ModelResult { return randomReply(rt) }
 	w.Tool = func(*engine.CallTool) *engine.ToolResult {
 		if rapid.IntRange(0, 3).Draw(rt, "tool fails") == 0 {
-			return &engine.ToolResult{Failure: &engine.Failure{Code: "server", Message: "boom"}}
+			return &engine.ToolResult{Failure: &event.Failure{Code: "server", Message: "boom"}}
 		}
 		return enginetest.Returns("found")
 	}
@@ -104,7 +105,7 @@ func talkOnce(w *enginetest.World, rt *rapid.T) bool {
 		return false
 	}
 	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool {
-		return t.ID == "timeout" && w.Run.Status() == engine.StatusPaused
+		return t.ID == "timeout" && w.Run.Status() == event.StatusPaused
 	})
 	waits := w.Run.Waits()
 	n := len(w.Pending) + len(waits) + len(timers)
@@ -155,7 +156,7 @@ func TestSharedConversation_Random(t *testing.T) {
 			}
 			w.Feed(engine.Cancel{})
 			w.Go(nil)
-			if w.Run.Status() != engine.StatusCancelled {
+			if w.Run.Status() != event.StatusCancelled {
 				w.T.Fatalf("got %s after a cancellation\n%s", w.Run.Status(), w.Log())
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -53,7 +54,7 @@ func TestJoinsInLoop(t *testing.T) {
 		t.Errorf("z was given %s, want %s", got, want)
 	}
 	w.Finish("z", enginetest.Say("z"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestHoldAndJoin checks that a join that waits for queued entries does not block the queue (D18).
@@ -69,7 +70,7 @@ func TestHoldAndJoin(t *testing.T) {
 	w.Go(nil)
 	w.Approve("g1")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestCall_CancelledBeforeStart checks that a call cancelled before anyone was asked to make it
@@ -101,9 +102,9 @@ func TestSettleTimer_Rearmed(t *testing.T) {
 	w.Approve("g")
 	w.Fire("settle")
 	w.Finish("z", enginetest.Say("z"))
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("settle")
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestBlock_FailedBranchStartsNothing checks that nothing new starts in a branch that failed while
@@ -120,6 +121,6 @@ func TestBlock_FailedBranchStartsNothing(t *testing.T) {
 	w.Finish("b", enginetest.Fails("server", "boom"))
 	wantTrace(t, w, 0, "+f, +s, .s, +d, +a, +b, .a, !b server")
 	w.Finish("d", enginetest.Say("d"))
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	w.CheckPrefixes()
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -28,7 +30,7 @@ type wild struct {
 	// again, after a crash or a reopening.
 	done map[string]bool
 	// notes are the accepted notes, by step.
-	notes map[int][]engine.Note
+	notes map[int][]loop.Note
 	again int
 	// held is the number of calls that a person was asked about first.
 	held   int
@@ -60,7 +62,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 		c(g)
 	}
 	w := &wild{World: enginetest.New(failRapid{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, done: map[string]bool{},
-		notes: map[int][]engine.Note{}}
+		notes: map[int][]loop.Note{}}
 	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 	w.holds = rapid.IntRange(0, 2).Draw(rt, "holds") == 0
 	w.crash = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
@@ -77,7 +79,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 	if rapid.IntRange(0, 2).Draw(rt, "cuts") == 0 {
 		w.Stop = func() bool { return rapid.IntRange(0, 2).Draw(rt, "cut") == 0 }
 	}
-	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: w.limits})
+	w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Limits: w.limits})
 	return w
 }
 
@@ -211,13 +213,13 @@ func (w *wild) reopen() bool {
 	switch w.Run.EndedByLimit() {
 	case "":
 		return false
-	case engine.CodeMaxSteps:
+	case event.CodeMaxSteps:
 		w.limits.MaxSteps = new(*w.limits.MaxSteps + rapid.IntRange(1, 30).Draw(w.rt, "more steps"))
 		more.MaxSteps = w.limits.MaxSteps
-	case engine.CodeBudget:
+	case event.CodeBudget:
 		w.limits.MaxTokens += int64(rapid.IntRange(1, 99).Draw(w.rt, "more tokens"))
 		more.MaxTokens = w.limits.MaxTokens
-	case engine.CodeTimeout:
+	case event.CodeTimeout:
 		w.limits.Timeout += workflow.Duration(rapid.IntRange(1, 60).Draw(w.rt, "more time")) *
 			workflow.Duration(time.Second)
 		more.Timeout = w.limits.Timeout
@@ -258,7 +260,7 @@ func TestEngine_RandomWorkflows(t *testing.T) {
 		switch {
 		case !got.Ended():
 			w.T.Fatalf("the run is %s and nothing is left to do: %s\n%s", got, w.shape, w.Log())
-		case want.Failed && got != engine.StatusFailed || (want.Ok || want.Ended) && got != engine.StatusCompleted:
+		case want.Failed && got != event.StatusFailed || (want.Ok || want.Ended) && got != event.StatusCompleted:
 			w.T.Fatalf("the run is %s, the twin says %+v: %s\n%s", got, want, w.shape, w.Log())
 		case want.Ok && !want.Vague && expr.Text(w.Run.Output()) != expr.Text(want.Output):
 			w.T.Fatalf("output %s, twin's %s: %s\n%s", w.Run.Output(), want.Output, w.shape, w.Log())

@@ -11,8 +11,8 @@ import (
 // tokens, and loop iterations. Scopes are examined again because a fold decides nothing. A paused
 // run has no call to issue again and needs no event.
 func (m *machine) handleRecovered(d Recovered) {
-	if m.state.Status == StatusRunning {
-		m.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
+	if m.state.Status == event.StatusRunning {
+		m.emit(0, "", &event.RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
 	m.graph.WakeAll()
 	m.resumeCalls(d.Lost, "the process that made the call died")
@@ -21,7 +21,7 @@ func (m *machine) handleRecovered(d Recovered) {
 // handleReopen continues a run that was ended by a limit (D20).
 func (m *machine) handleReopen(d Reopen) {
 	limits := MergeLimits(*m.state.Limits, d.Limits)
-	m.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
+	m.emit(0, "", &event.RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
 		Trace: event.Clean(d.Trace)})
 	if m.state.Ending != nil {
 		m.cancelScope(0, "the run failed")

@@ -12,15 +12,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // mergeBranches returns the state changes of the branches of a settled fork, merged in declared
 // order (D5, D27).
-func (s *state) mergeBranches(id int) (map[string]Value, *Failure) {
+func (s *state) mergeBranches(id int) (map[string]event.Value, *event.Failure) {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
-	out := map[string]Value{}
+	out := map[string]event.Value{}
 	by := map[string]string{}
 	for _, scope := range st.Block.Scopes {
 		sc := s.graph.Scope(scope)
@@ -46,7 +47,7 @@ func (s *state) mergeBranches(id int) (map[string]Value, *Failure) {
 		}
 	}
 	if name := n.Fork.Merge; name != "" {
-		outputs := map[string]Value{}
+		outputs := map[string]event.Value{}
 		for _, scope := range st.Block.Scopes {
 			if sc := s.graph.Scope(scope); sc.Outcome() == graph.BranchArrived && sc.Arrived > 0 {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = s.graph.Value(sc.Arrived)
@@ -54,11 +55,11 @@ func (s *state) mergeBranches(id int) (map[string]Value, *Failure) {
 		}
 		v := s.view(id, nil)
 		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
-		merged, err := s.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+		merged, err := s.plan.askUpdate(name, func(h Host) (map[string]event.Value, error) {
 			return h.Merge(name, outputs, v)
 		})
 		if err != nil {
-			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
+			return nil, &event.Failure{Code: event.CodeFunc, Message: err.Error()}
 		}
 		maps.Copy(out, merged)
 	}
@@ -74,8 +75,8 @@ func (s *state) mergeBranches(id int) (map[string]Value, *Failure) {
 // (P7).
 //
 // merged is nil if no other step changed a field that this step changes.
-func (s *state) mergeConcurrent(id int, view typed.State, update map[string]Value, grown []typed.Growth) (
-	merged map[string]Value, failure *Failure) {
+func (s *state) mergeConcurrent(id int, view typed.State, update map[string]event.Value, grown []typed.Growth) (
+	merged map[string]event.Value, failure *event.Failure) {
 	f, st := s.graph.FlowOf(id), s.graph.Step(id)
 	now := s.graph.Scope(st.Scope).State
 	if f.Workflow.Rules.Serial || now.Same(view) {
@@ -104,9 +105,9 @@ func (s *state) mergeConcurrent(id int, view typed.State, update map[string]Valu
 
 // reduce merges two changes of one field; base is its value at the fork. Built-in reducers are
 // append, sum, merge and last.
-func (p *Plan) reduce(name string, base, mine, theirs Value) (Value, error) {
+func (p *Plan) reduce(name string, base, mine, theirs event.Value) (event.Value, error) {
 	if f, ok := strings.CutPrefix(name, "func:"); ok {
-		return p.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
+		return p.askValue(f, func(h Host) (event.Value, error) { return h.Reduce(f, base, mine, theirs) })
 	}
 	switch name {
 	case "last":
@@ -157,26 +158,26 @@ func (p *Plan) reduce(name string, base, mine, theirs Value) (Value, error) {
 	return nil, fmt.Errorf("unknown reducer %q", name)
 }
 
-func conflict(one, other, field string) *Failure {
-	return &Failure{
-		Code: CodeStateConflict,
+func conflict(one, other, field string) *event.Failure {
+	return &event.Failure{
+		Code: event.CodeStateConflict,
 		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one,
 			other, field),
 	}
 }
 
-func unmerged(field string, err error) *Failure {
-	return &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
+func unmerged(field string, err error) *event.Failure {
+	return &event.Failure{Code: event.CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
 }
 
 // sumWhole returns mine + theirs - base if all are whole numbers of any size; floats would round
 // them.
-func sumWhole(base, mine, theirs Value) (Value, bool) {
+func sumWhole(base, mine, theirs event.Value) (event.Value, bool) {
 	if sum, ok := sumSmall(base, mine, theirs); ok {
 		return strconv.AppendInt(nil, sum, 10), true
 	}
 	sum := new(big.Int)
-	for i, v := range []Value{mine, theirs, base} {
+	for i, v := range []event.Value{mine, theirs, base} {
 		n := new(big.Int)
 		if string(v) == "null" { // a zero dropped by omitempty
 			continue
@@ -193,13 +194,13 @@ func sumWhole(base, mine, theirs Value) (Value, bool) {
 		}
 		sum.Add(sum, n)
 	}
-	return Value(sum.String()), true
+	return event.Value(sum.String()), true
 }
 
 // sumSmall is sumWhole for numbers small enough that nothing can overflow.
-func sumSmall(base, mine, theirs Value) (int64, bool) {
+func sumSmall(base, mine, theirs event.Value) (int64, bool) {
 	var n [3]int64
-	for i, v := range [3]Value{base, mine, theirs} {
+	for i, v := range [3]event.Value{base, mine, theirs} {
 		if len(v) == 0 {
 			continue
 		}
@@ -214,10 +215,10 @@ func sumSmall(base, mine, theirs Value) (int64, bool) {
 	return n[1] + n[2] - n[0], true
 }
 
-func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Value, error) {
+func reduceAs[T any](base, mine, theirs event.Value, f func(b, m, t T) (T, error)) (event.Value, error) {
 	var b, m, t T
 	for _, x := range []struct {
-		from Value
+		from event.Value
 		to   *T
 	}{{base, &b}, {mine, &m}, {theirs, &t}} {
 		if len(x.from) == 0 {
@@ -235,7 +236,7 @@ func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Va
 }
 
 // plainJSON encodes a value without escaping its strings.
-func plainJSON(v any) (Value, error) {
+func plainJSON(v any) (event.Value, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -251,7 +252,7 @@ func sameValue(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	var plain [2]Value
+	var plain [2]event.Value
 	for i, raw := range [2]json.RawMessage{a, b} {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()

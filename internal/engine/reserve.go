@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
@@ -20,13 +21,13 @@ func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	return v.Output, v.Detail, ok
 }
 
-func applyCallReserved(s *state, ev *Event, d *CallReserved) {
+func applyCallReserved(s *state, ev *event.Event, d *event.CallReserved) {
 	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part),
 		Output: d.Output, Bound: d.Bound, Detail: d.Detail})
 }
 
 // checkCallReserved returns why a stored reservation is impossible.
-func checkCallReserved(s *state, ev *Event, d *CallReserved) string {
+func checkCallReserved(s *state, ev *event.Event, d *event.CallReserved) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	_, reserved := s.Ledger.Session(d.Key)
 	switch {
@@ -54,8 +55,9 @@ func (m *machine) checkReserve(d CallReserve) error {
 func (m *machine) handleReserve(d CallReserve) {
 	key, c := m.openWork(d.ID, false)
 	if v, err := m.grant(key, c, d); err == nil && v != nil {
-		m.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output,
-			Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
+		m.emitStep(c.Step, &event.CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model,
+			Output: v.Output,
+			Bound:  v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -70,7 +71,7 @@ func TestBudget_ParallelBranches(t *testing.T) {
 		}
 		w := enginetest.New(t, g, nil)
 		var all spent
-		byNode, reserved, asked := map[string]int64{}, map[string]engine.Reserved{}, 0
+		byNode, reserved, asked := map[string]int64{}, map[string]event.Reserved{}, 0
 		w.Model = func(c *engine.CallModel) *engine.ModelResult {
 			v := reserved[c.ID]
 			res := enginetest.Say("done")
@@ -103,7 +104,7 @@ func TestBudget_ParallelBranches(t *testing.T) {
 		}
 		look := func(from int) int {
 			for _, e := range w.Events[from:] {
-				if d, ok := e.Data.(*engine.ModelCalled); ok {
+				if d, ok := e.Data.(*event.ModelCalled); ok {
 					all.calls++
 					if d.Reserved != nil {
 						reserved[fmt.Sprintf("%s#%d", d.Call, d.Attempt)] = *d.Reserved
@@ -113,8 +114,8 @@ func TestBudget_ParallelBranches(t *testing.T) {
 			return len(w.Events)
 		}
 		limits := g.Limits
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"),
-			Prices: []engine.Price{{Rate: rates[""]}, {Model: "dear", Rate: rates["dear"]}}})
+		w.StartWith(event.RunCreated{Input: enginetest.Text("go"),
+			Prices: []event.Price{{Rate: rates[""]}, {Model: "dear", Rate: rates["dear"]}}})
 		for seen := 0; ; {
 			seen = look(seen)
 			if n := len(w.Pending); n > 0 {
@@ -132,7 +133,7 @@ func TestBudget_ParallelBranches(t *testing.T) {
 			} else {
 				break
 			}
-			if rapid.IntRange(0, 20).Draw(rt, "crash") == 0 && w.Run.Status() == engine.StatusRunning {
+			if rapid.IntRange(0, 20).Draw(rt, "crash") == 0 && w.Run.Status() == event.StatusRunning {
 				for _, c := range w.Pending { // in-flight calls are repeated, perhaps paid twice: not tested here
 					w.Calls[engine.CallID(c)]--
 				}

@@ -13,9 +13,9 @@ import (
 
 // pinned records the definitions of the tools that were listed, even if the result that reports
 // them is late.
-func (m *machine) pinned(pins Value) {
+func (m *machine) pinned(pins event.Value) {
 	if len(pins) > 0 && !m.state.Status.Ended() {
-		m.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
+		m.emit(0, "", &event.ToolsPinned{Pins: event.Compact(pins)})
 	}
 }
 
@@ -27,12 +27,12 @@ func (m *machine) handleModel(d ModelResult) {
 	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.Clean()
-		m.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
+		m.emitStep(step, &event.ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage,
 			CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late,
 			Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
-		case f.Code == CodeWorkflowBudget && m.endByWorkflowBudget(step, f.Message):
+		case f.Code == event.CodeWorkflowBudget && m.endByWorkflowBudget(step, f.Message):
 		default:
 			m.modelFailed(key, c, f)
 		}
@@ -44,7 +44,7 @@ func (m *machine) handleModel(d ModelResult) {
 	}
 	msg := event.CleanMessage(d.Message)
 	msg.ToolCalls = uniqueIDs(msg.ToolCalls)
-	compaction, warning := c.Compaction, ReplyWarning(&msg, d.Stop)
+	compaction, warning := c.Compaction, event.ReplyWarning(&msg, d.Stop)
 	if compaction != nil {
 		msg.ToolCalls, warning = nil, "" // none were offered
 	}
@@ -55,7 +55,8 @@ func (m *machine) handleModel(d ModelResult) {
 	if !late {
 		concurrent = m.concurrent(step, fr, msg.ToolCalls, d.Concurrent)
 	}
-	m.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: msg, Usage: d.Usage, CostUSD: d.CostUSD,
+	m.emitStep(step, &event.ModelReplied{Call: key, Attempt: c.Attempt, Message: msg, Usage: d.Usage,
+		CostUSD:        d.CostUSD,
 		UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late,
 		Concurrent: concurrent, Asks: d.Asks, Guarded: m.guarded(c, d, late),
 		Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
@@ -118,32 +119,33 @@ func (m *machine) handleTool(d ToolResult) {
 	inAgent := c.ToolID != ""
 	permitted := d.Permitted && d.Failure == nil && !late && (c.CheckOnly || m.state.Loop.IsGuarded(&m.state, c))
 	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
-	var f Failure
+	var f event.Failure
 	if m.waitsForBudget(step, d.Failure, d.Budget, late) {
-		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
-		m.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
+		f = event.Failure{Code: event.CodeBudget, Message: d.Failure.Clean().Message}
+		m.emitStep(step, &event.ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
 		m.childBudgetExceeded(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
 		f = d.Failure.Clean()
-		m.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
+		m.emitStep(step, &event.ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
-		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError,
-			Late: late, Permitted: permitted}
+		out := event.ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured,
+			IsError: d.IsError,
+			Late:    late, Permitted: permitted}
 		out.Shorten()
 		m.emitStep(step, &out)
 	}
 	switch {
 	case late:
-	case f.Code == CodeUnattended: // the model cannot do what a person must
+	case f.Code == event.CodeUnattended: // the model cannot do what a person must
 		m.failForGood(step, f)
 	case inAgent:
 		m.turnAnswered(step, fr)
 	case d.Failure != nil:
 		m.callFailed(key, m.state.Loop.Call(key), f, nil)
 	case d.IsError:
-		m.failStep(step, Failure{Code: CodeTool, Message: d.Text})
+		m.failStep(step, event.Failure{Code: event.CodeTool, Message: d.Text})
 	default:
 		m.completeStep(step, m.state.plan.completed, m.state.plan.out...)
 	}
@@ -162,22 +164,23 @@ func (m *machine) returned(key string, c *loop.Call, d *FuncResult) {
 		f := d.Failure.Clean()
 		d = &FuncResult{Failure: &f, Cause: d.Cause, Output: d.Output, Budget: d.Budget}
 	}
-	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && !m.state.isFailing()
+	ofWorkflow := d.Failure != nil && d.Budget == event.CodeWorkflowBudget && !late && !m.state.isFailing()
 	kept := ofWorkflow || m.waitsForBudget(step, d.Failure, d.Budget, late)
-	var update map[string]Value
+	var update map[string]event.Value
 	var edits []typed.Edit
 	if late { // the state that it saw is gone
 		update = typed.Whole(d.Update, d.Grown)
 	} else {
 		update, edits = m.graph.Step(step).View.Shorten(d.Update, d.Grown...)
 	}
-	m.emitStep(step, m.mem.returned.alloc(FuncReturned{
+	m.emitStep(step, m.mem.returned.alloc(event.FuncReturned{
 		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals,
 		Error: d.Failure, Late: late, Kept: kept,
 	}))
 	switch {
 	case late:
-	case d.Failure != nil && d.Failure.Code == CodeCancelled && m.state.cancelled(): // it stopped, or was never made
+	case d.Failure != nil && d.Failure.Code == event.CodeCancelled && m.state.cancelled():
+		// It stopped, or was never made.
 		m.cancelStep(step, "the run was cancelled")
 	case ofWorkflow:
 		m.endByWorkflowBudget(step, d.Failure.Message)
@@ -198,7 +201,7 @@ func (m *machine) returned(key string, c *loop.Call, d *FuncResult) {
 		} else {
 			done := m.state.plan.completed
 			if merged != nil || len(d.Goto) > 0 {
-				done = m.mem.completed.alloc(StepCompleted{Given: true, Update: merged})
+				done = m.mem.completed.alloc(event.StepCompleted{Given: true, Update: merged})
 			}
 			m.completeStep(step, done, m.state.plan.out...)
 		}
@@ -208,7 +211,7 @@ func (m *machine) returned(key string, c *loop.Call, d *FuncResult) {
 
 // raise records the signals of a function, except the first with which it asks a person, which it
 // returns. In a run that failed or was cancelled, that one is recorded like the others.
-func (m *machine) raise(step int, signals []SignalRaised) (question *SignalRaised) {
+func (m *machine) raise(step int, signals []event.SignalRaised) (question *event.SignalRaised) {
 	for i := range signals {
 		d := &signals[i]
 		if question == nil && d.Signal == event.SignalHumanInput && !d.Event && !m.state.isFailing() {
@@ -223,18 +226,19 @@ func (m *machine) raise(step int, signals []SignalRaised) (question *SignalRaise
 // applyCounter applies the result of a counter call that has just been recorded.
 func (m *machine) applyCounter(id int, key string, c *Counter) {
 	seen := m.graph.Step(id).View
-	m.returned(key, m.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))},
-		Native: seen.Native()})
+	m.returned(key, m.state.Loop.Call(key),
+		&FuncResult{Update: map[string]event.Value{c.Field: c.Next(seen.Get(c.Field))},
+			Native: seen.Native()})
 }
 
 func (m *machine) handleNote(d FuncNote) {
 	key, c := m.state.openCall(d.ID, loop.Func)
-	m.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
+	m.emitStep(c.Step, &event.FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
 }
 
 // callFailed decides what follows a failed call of a tool or function node, or of a model that has
 // no fallback left.
-func (m *machine) callFailed(key string, c *loop.Call, f Failure, cause error) {
+func (m *machine) callFailed(key string, c *loop.Call, f event.Failure, cause error) {
 	if !m.handled(c.Step, key, &f, cause, event.Refused) {
 		m.failForGood(c.Step, f)
 	}

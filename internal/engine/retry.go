@@ -14,7 +14,7 @@ import (
 // handled applies the node's error handler to a failure, or else its retry policy. f may be
 // replaced. key is the call that failed, or "" if the whole step failed. The policy does not apply
 // to codes of the class final. It returns false if the failure stands.
-func (m *machine) handled(id int, key string, f *Failure, cause error, final event.Class) bool {
+func (m *machine) handled(id int, key string, f *event.Failure, cause error, final event.Class) bool {
 	if f.Node == "" {
 		f.Node = m.graph.NodeID(id)
 	}
@@ -29,7 +29,7 @@ func (m *machine) handled(id int, key string, f *Failure, cause error, final eve
 }
 
 // retry asks the step's policy for another attempt and returns the delay before it.
-func (m *machine) retry(id int, f Failure, cause error) (time.Duration, bool) {
+func (m *machine) retry(id int, f event.Failure, cause error) (time.Duration, bool) {
 	p := m.graph.StepNode(id).Retry
 	done := m.graph.Step(id).Retries
 	if p == nil || done >= p.MaxRetries || m.state.isFailing() || m.graph.Step(id).IsExpired() || !matches(p.On, f) ||
@@ -56,7 +56,7 @@ const MaxRetryAfter = 10 * time.Minute
 
 // delay returns the delay before retry number done+1: that of the policy, or a longer one if the
 // remote side requested it (P14).
-func delay(p *workflow.Retry, done int, f Failure) time.Duration {
+func delay(p *workflow.Retry, done int, f event.Failure) time.Duration {
 	wait := float64(p.Delay)
 	if p.Multiplier > 1 {
 		wait *= math.Pow(p.Multiplier, float64(done))
@@ -73,7 +73,7 @@ const maxDelay = 24 * time.Hour
 
 // matches reports whether a failure matches one of patterns: a part of its code or message,
 // ignoring case and treating `_` as a space (S4-22).
-func matches(patterns []string, f Failure) bool {
+func matches(patterns []string, f event.Failure) bool {
 	if len(patterns) == 0 {
 		return true
 	}
@@ -88,7 +88,7 @@ func matches(patterns []string, f Failure) bool {
 // handledByProgram calls the node's error handler and applies its decision (S2-42). f may be
 // replaced. key is the call that failed, or "" if the whole step failed. It returns false if the
 // retry policy decides.
-func (m *machine) handledByProgram(id int, key string, f *Failure, cause error) bool {
+func (m *machine) handledByProgram(id int, key string, f *event.Failure, cause error) bool {
 	n := m.graph.StepNode(id)
 	if n.OnError == "" {
 		return false
@@ -107,14 +107,14 @@ func (m *machine) handledByProgram(id int, key string, f *Failure, cause error) 
 		}
 	}
 	if err != nil {
-		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
+		*f = event.Failure{Code: event.CodeFunc, Message: err.Error(), Node: f.Node}
 		m.failForGood(id, *f)
 		return true
 	}
 	switch act.Kind {
 	case "skip":
 		m.unwind(id, -1, *f)
-		m.completeStep(id, &StepCompleted{Update: act.Update}, m.state.plan.out...)
+		m.completeStep(id, &event.StepCompleted{Update: act.Update}, m.state.plan.out...)
 	case "abort":
 		if act.Failure != nil {
 			*f = *act.Failure
@@ -124,14 +124,14 @@ func (m *machine) handledByProgram(id int, key string, f *Failure, cause error) 
 		to := m.graph.FlowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
-			m.failForGood(id, Failure{Code: CodeNodeNotFound,
+			m.failForGood(id, event.Failure{Code: event.CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
 		case !to.Recovery:
-			m.failForGood(id, Failure{Code: CodeNodeNotFound,
+			m.failForGood(id, event.Failure{Code: event.CodeNodeNotFound,
 				Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
 			m.unwind(id, -1, *f)
-			m.completeStep(id, &StepCompleted{Goto: []string{act.Node}})
+			m.completeStep(id, &event.StepCompleted{Goto: []string{act.Node}})
 		}
 	case "retry": // any failure is retried, as often as the policy allows, unless no attempt could fix it
 		p, done := n.Retry, m.graph.Step(id).Retries
@@ -156,9 +156,10 @@ func milliseconds(n int64) time.Duration {
 }
 
 // retryCall makes a call again after a delay, or the whole step if key is empty (ADR 6).
-func (m *machine) retryCall(id int, key string, delay time.Duration, f Failure) {
+func (m *machine) retryCall(id int, key string, delay time.Duration, f event.Failure) {
 	if key == "" {
 		m.unwind(id, -1, f)
 	}
-	m.emitStep(id, &StepRetrying{Attempt: m.graph.Step(id).Retries + 2, Call: key, Until: m.now.Add(delay), Error: f})
+	m.emitStep(id, &event.StepRetrying{Attempt: m.graph.Step(id).Retries + 2, Call: key, Until: m.now.Add(delay),
+		Error: f})
 }

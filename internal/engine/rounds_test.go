@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -15,7 +16,7 @@ import (
 func order(w *enginetest.World) string {
 	var out []string
 	for _, e := range w.Events {
-		if _, ok := e.Data.(*engine.StepStarted); ok {
+		if _, ok := e.Data.(*event.StepStarted); ok {
 			out = append(out, e.Node)
 		}
 	}
@@ -51,7 +52,7 @@ func TestMaxRounds(t *testing.T) {
 			}
 			w.Start("go")
 			w.Go(nil)
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			if got := order(w); got != tc.want {
 				t.Errorf("ran %s, want %s", got, tc.want)
 			}
@@ -61,7 +62,7 @@ func TestMaxRounds(t *testing.T) {
 			}
 			rounds := 0
 			for _, e := range w.Events {
-				if d, ok := e.Data.(*engine.LimitReached); ok && d.Limit == "max_rounds" {
+				if d, ok := e.Data.(*event.LimitReached); ok && d.Limit == "max_rounds" {
 					rounds++
 					if d.Detail != fmt.Sprint(rounds) || d.Max != int64(tc.max) {
 						t.Errorf("end of round %d: %+v", rounds, d)
@@ -90,12 +91,12 @@ func TestMaxRoundsAndSteps(t *testing.T) {
 		w.Start("go")
 		w.Go(nil)
 		if steps < 6 {
-			wantStatus(t, w, engine.StatusFailed)
+			wantStatus(t, w, event.StatusFailed)
 			more := 6
 			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: &more}})
 			w.Go(nil)
 		}
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 		if got := order(w); got != "a b a b a b" {
 			t.Errorf("with %d steps at first ran %s", steps, got)
 		}
@@ -108,7 +109,7 @@ func TestNoNodes(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, &workflow.Workflow{}, nil)
 	w.Start("go")
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if got := order(w); got != "" {
 		t.Errorf("ran %s", got)
 	}
@@ -130,7 +131,7 @@ func TestMaxRoundsAndSubflow(t *testing.T) {
 	w.Model = answer
 	w.Start("go")
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if got := order(w); got != "a s s/x s/y s/z c" {
 		t.Errorf("ran %s", got)
 	}
@@ -225,7 +226,7 @@ func TestGuards(t *testing.T) {
 			w.Model = answer
 			w.Go(nil)
 			got := order(w)
-			if w.Run.Status() == engine.StatusFailed {
+			if w.Run.Status() == event.StatusFailed {
 				got = "failed " + failure(t, w).Code
 			}
 			if got != tc.want {
@@ -246,7 +247,7 @@ func TestNoRoute(t *testing.T) {
 		}}}
 	w := enginetest.New(t, enginetest.Graph(nodes(d, "a"), "d:x -> a"), nil)
 	w.Start("something else")
-	if f := failure(t, w); f.Code != engine.CodeNoRoute || !strings.Contains(f.Message, `"something else"`) {
+	if f := failure(t, w); f.Code != event.CodeNoRoute || !strings.Contains(f.Message, `"something else"`) {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -325,7 +326,7 @@ func TestSystem_Missing(t *testing.T) {
 			w.Start("go")
 			w.Finish("a", tc.says)
 			const want = "instruction of agent b: {{ $steps.c.output }}: $steps.c.output has no value"
-			if f := failure(t, w); f.Code != engine.CodeExpression || f.Message != want {
+			if f := failure(t, w); f.Code != event.CodeExpression || f.Message != want {
 				t.Errorf("got %+v", f)
 			}
 			for _, c := range w.Pending {
@@ -362,7 +363,7 @@ func TestToolArguments(t *testing.T) {
 	}
 	w := enginetest.New(t, enginetest.Graph(nodes(funcNode("f"), toolNode("t", "act")), "f -> t"), nil)
 	w.Start("go")
-	w.Finish("f", &engine.FuncResult{Output: engine.Value(`{"as":"it is"}`)})
+	w.Finish("f", &engine.FuncResult{Output: event.Value(`{"as":"it is"}`)})
 	if got := string(w.Pending[0].(*engine.CallTool).Arguments); got != `{"as":"it is"}` {
 		t.Errorf("an object as input: %s", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -13,7 +14,7 @@ type Run struct{ machine }
 
 // New returns a run that has not started. id is part of the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{machine{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
+	r := &Run{machine{state: state{plan: p, id: id, Status: event.StatusPending, Limits: &p.root.Workflow.Limits}}}
 	r.graph = &r.state.graph
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
@@ -23,7 +24,7 @@ func New(p *Plan, id string) *Run {
 // Apply folds previously stored events, in order. It decides nothing and returns no commands. After
 // an error, a *[DivergenceError] or a *[text.LoadError], the run must be discarded. Apply keeps the
 // Data of the events; they must not be modified afterwards.
-func (r *Run) Apply(events []Event) (err error) {
+func (r *Run) Apply(events []event.Event) (err error) {
 	defer text.Recover(&err)
 	for i := range events {
 		if err := r.state.validateEvent(&events[i]); err != nil {
@@ -33,7 +34,7 @@ func (r *Run) Apply(events []Event) (err error) {
 	}
 	r.graph.Sleep()
 	r.withheld = true
-	r.cut = r.state.Status == StatusRunning
+	r.cut = r.state.Status == event.StatusRunning
 	return nil
 }
 
@@ -122,7 +123,7 @@ func (r *Run) Stopped() []Command { return r.stopped() }
 func (r *Run) Reuse(c *CallFunc) { r.freeCallFunc = c }
 
 // Status returns the status of the run.
-func (r *Run) Status() Status { return r.state.Status }
+func (r *Run) Status() event.Status { return r.state.Status }
 
 // Seq returns the number of the last event.
 func (r *Run) Seq() uint64 { return r.state.Seq }
@@ -135,7 +136,7 @@ func (r *Run) IsEnding() bool {
 
 // CheckAnswer reports whether the run would currently accept an answer, and returns the id of its
 // wait, or "" if the same answer was already received or no wait takes the signal yet. It changes
-// nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
+// nothing. Errors: those of package waits for answers and signals, and ErrEnded.
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 	if d.Signal != "" {
 		ans, _, err := r.readSignal(d)
@@ -157,18 +158,18 @@ func (r *Run) InFlight() int { return r.state.Loop.Out() + r.state.Loop.Late() }
 
 // EndedByLimit returns the limit that ended the run, or "" if none did.
 func (r *Run) EndedByLimit() string {
-	if r.state.Status != StatusFailed {
+	if r.state.Status != event.StatusFailed {
 		return ""
 	}
 	return r.state.Limit
 }
 
 // Created returns the data of the first event, or nil before it.
-func (r *Run) Created() *RunCreated { return r.state.Created }
+func (r *Run) Created() *event.RunCreated { return r.state.Created }
 
 // Output returns the output of the step that completed last in the run itself. Once the run has
 // completed, it is the run's output.
-func (r *Run) Output() Value {
+func (r *Run) Output() event.Value {
 	g := r.graph
 	if len(g.Scopes) == 0 || g.Scope(0).Last == 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -44,7 +45,7 @@ func TestBudget_SessionCalls(t *testing.T) {
 		}
 		w := enginetest.New(failRapid{t, rt}, g, nil)
 		w.Start("{}")
-		var used engine.Spent
+		var used event.Spent
 		byNode := map[string]int64{}
 		out := map[string]int64{} // granted and not settled: tokens, by key
 		nodeOf, short := map[string]string{}, map[string]string{}
@@ -89,10 +90,10 @@ func TestBudget_SessionCalls(t *testing.T) {
 			case 4, 5, 6: // a model call is answered
 				for _, key := range slices.Sorted(maps.Keys(out)) {
 					tokens := rapid.Int64Range(0, out[key]).Draw(rt, "used")
-					u := engine.Spent{Tokens: tokens, Calls: 1,
+					u := event.Spent{Tokens: tokens, Calls: 1,
 						CostUSD: rate.Cost(chat.Usage{InputTokens: tokens}).USD()}
 					if w.Try(engine.CallUse{ID: callOf(t, w, nodeOf[key]), Key: key, Ended: true,
-						Used: engine.Used{Borne: u}}) == nil {
+						Used: event.Used{Borne: u}}) == nil {
 						used.Tokens, used.Calls, used.CostUSD = used.Tokens+u.Tokens, used.Calls+1,
 							used.CostUSD+u.CostUSD
 						byNode[nodeOf[key]] += tokens
@@ -113,7 +114,7 @@ func TestBudget_SessionCalls(t *testing.T) {
 				}
 				if detail := short[id]; detail != "" {
 					delete(short, id)
-					w.Finish(node, &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "withheld"},
+					w.Finish(node, &engine.ToolResult{Failure: &event.Failure{Code: "failed", Message: "withheld"},
 						Budget: detail})
 				} else {
 					w.Finish(node, &engine.ToolResult{Text: "done"})

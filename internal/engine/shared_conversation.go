@@ -44,12 +44,12 @@ func (m *machine) repliedShared(id, fr int, reply chat.Message) {
 		}
 		if len(n.Ports[workflow.PortCalls]) == 0 {
 			m.failForGood(id,
-				Failure{Code: CodeNoRoute,
+				event.Failure{Code: event.CodeNoRoute,
 					Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a "+
 						"tool_executor node", n.Title(), tc.Name)})
 			return
 		}
-		m.completeStep(id, &StepCompleted{Reply: true}, workflow.PortCalls)
+		m.completeStep(id, &event.StepCompleted{Reply: true}, workflow.PortCalls)
 		return
 	}
 	for _, tc := range reply.ToolCalls {
@@ -61,9 +61,9 @@ func (m *machine) repliedShared(id, fr int, reply chat.Message) {
 		if said := loop.Member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
 			text = said // of several calls the last one counts, as for next
 		}
-		m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
+		m.emitStep(id, &event.ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
-	var content Value
+	var content event.Value
 	if route == nil || !route.ToolOnly {
 		chosen, inside := loop.Routed(text)
 		if content = inside; route != nil && !own {
@@ -80,9 +80,9 @@ func (m *machine) repliedShared(id, fr int, reply chat.Message) {
 	if next == endNext && expr.Text(said) == "" {
 		said = expr.Quote(m.lastWords(id))
 	}
-	done := &StepCompleted{Output: said}
+	done := &event.StepCompleted{Output: said}
 	if bytes.Equal(said, expr.Quote(reply.Text.String())) {
-		done = &StepCompleted{Reply: true}
+		done = &event.StepCompleted{Reply: true}
 	}
 	switch {
 	case route != nil && slices.Contains(route.Values, next) && len(n.Ports[workflow.NextPort(next)]) > 0:
@@ -98,7 +98,7 @@ func (m *machine) repliedShared(id, fr int, reply chat.Message) {
 		m.completeStep(id, done, route.Else)
 	case next != "" && len(route.Values)+len(route.Calls) > 0:
 		m.failForGood(id,
-			Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
+			event.Failure{Code: event.CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
 	default:
 		m.completeStep(id, done)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -63,10 +64,10 @@ func route(next, content string) chat.ToolCall {
 // ends describes how a run went: the nodes that ran, and its output or failure.
 func ends(w *enginetest.World) string {
 	switch w.Run.Status() {
-	case engine.StatusCompleted:
+	case event.StatusCompleted:
 		return order(w) + " = " + string(w.Run.Output())
-	case engine.StatusFailed:
-		f := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error
+	case event.StatusFailed:
+		f := w.Events[len(w.Events)-1].Data.(*event.RunFailed).Error
 		return order(w) + " ! " + f.Code + ": " + f.Message
 	}
 	return order(w) + " " + string(w.Run.Status())
@@ -137,7 +138,7 @@ func TestRouting(t *testing.T) {
 		"a value named like a port of the engine": {"a:error -> b",
 			[]*engine.ModelResult{enginetest.Say(`{"next":"error"}`)}, "a b running"},
 		"such a value is no error edge": {"a:error -> b",
-			[]*engine.ModelResult{{Failure: &engine.Failure{Code: "auth", Message: "no key"}}}, "a ! auth: no key"},
+			[]*engine.ModelResult{{Failure: &event.Failure{Code: "auth", Message: "no key"}}}, "a ! auth: no key"},
 		"no executor (S3-7)": {"a:B -> b",
 			[]*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))},
 			`a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
@@ -218,7 +219,7 @@ func TestSharedConversation(t *testing.T) {
 		"please\"}]\nuser: [route_to returned] routed to B\n")
 	w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "search", `{"q":1}`), enginetest.Call("2", "look", `{}`)))
 	w.FinishAt(0, enginetest.Returns("found"))
-	w.FinishAt(0, &engine.ToolResult{Failure: &engine.Failure{Code: "tool", Message: "no eyes"}}) // S3-17
+	w.FinishAt(0, &engine.ToolResult{Failure: &event.Failure{Code: "tool", Message: "no eyes"}}) // S3-17
 	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, "+
 		"please\"}]\nuser: [route_to returned] routed to B\n"+
 		"assistant:  [search({\"q\":1}) 1] [look({}) 2]\ntool 1: found\ntool! 2: no eyes\n")
@@ -333,10 +334,10 @@ func TestStepLimitOfRoutes(t *testing.T) {
 		}
 		if n == 15 {
 			w.FinishAt(0, enginetest.Say("end"))
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			continue
 		}
-		if f := failure(t, w); f.Code != engine.CodeMaxSteps || !strings.Contains(f.Message, "step limit") ||
+		if f := failure(t, w); f.Code != event.CodeMaxSteps || !strings.Contains(f.Message, "step limit") ||
 			len(w.Calls) != 15 {
 			t.Errorf("%d calls, then %+v", len(w.Calls), f)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // readSignal returns the event that a signal produces: see [waits.Waits.ReadSignal]. Errors:
 // ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
-func (m *machine) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
+func (m *machine) readSignal(d Answer) (*event.WaitAnswered, *event.SignalReceived, error) {
 	if m.state.Status.Ended() {
 		known, err := m.state.Waits.HasSignal(waits.Answer(d))
 		if !known && err == nil {
@@ -25,24 +26,24 @@ func (m *machine) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
 	}
 	if names := m.state.plan.signals; !slices.Contains(names, d.Signal) {
 		if len(names) == 0 {
-			return nil, nil, fmt.Errorf("%w: it waits for none", ErrSignalName)
+			return nil, nil, fmt.Errorf("%w: it waits for none", waits.ErrSignalName)
 		}
-		return nil, nil, fmt.Errorf("%w: %.80q is none of %s", ErrSignalName, d.Signal, strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("%w: %.80q is none of %s", waits.ErrSignalName, d.Signal, strings.Join(names, ", "))
 	}
 	if err := checkValues("the signal", d.Value); err != nil || len(d.Value) == 0 {
-		return nil, nil, fmt.Errorf("%w: its value is not JSON", ErrSignal)
+		return nil, nil, fmt.Errorf("%w: its value is not JSON", waits.ErrSignal)
 	}
 	return m.state.Waits.ReadSignal(waits.Answer(d), m.acceptsSignal)
 }
 
 // acceptsSignal implements [waits.Takes].
-func (m *machine) acceptsSignal(w *waits.Wait, value Value) (Value, bool, error) {
+func (m *machine) acceptsSignal(w *waits.Wait, value event.Value) (event.Value, bool, error) {
 	n := m.graph.StepNode(w.Step)
 	fitted, err := waits.FitSignal(n.Schema, value)
 	if err != nil || n.Wait.Filter == nil {
 		return fitted, err == nil, err
 	}
-	ok, err := m.state.isTrue(w.Step, n.Wait.Filter, n.Filter, &StepCompleted{Output: fitted})
+	ok, err := m.state.isTrue(w.Step, n.Wait.Filter, n.Filter, &event.StepCompleted{Output: fitted})
 	return fitted, ok && err == nil, nil // a filter that cannot be evaluated rejects the value
 }
 
@@ -51,8 +52,8 @@ func (m *machine) handleSignal(d Answer) {
 	switch {
 	case err != nil:
 	case ans != nil:
-		if m.state.Status == StatusPaused {
-			m.emit(0, "", &RunResumed{Reason: "answer"})
+		if m.state.Status == event.StatusPaused {
+			m.emit(0, "", &event.RunResumed{Reason: "answer"})
 		}
 		m.signalled(m.state.Waits.Get(ans.Wait).Step, ans)
 	case in != nil:
@@ -68,9 +69,9 @@ func (m *machine) takeKept(step int, wait string) {
 }
 
 // signalled completes a step with the value of a signal.
-func (m *machine) signalled(step int, ans *WaitAnswered) {
+func (m *machine) signalled(step int, ans *event.WaitAnswered) {
 	m.emitStep(step, ans)
-	m.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+	m.answeredQuestion(step, ans.Answer, &event.StepCompleted{Given: true})
 }
 
 // TakesSignal returns the open wait that a signal would answer now, or "" if none would. known
@@ -88,8 +89,8 @@ func (r *Run) TakesSignal(d Answer) (wait string, known bool) {
 
 // Signals returns the signals that no step has taken, in order of arrival. The caller owns the
 // slice.
-func (r *Run) Signals() []*SignalReceived {
-	var out []*SignalReceived
+func (r *Run) Signals() []*event.SignalReceived {
+	var out []*event.SignalReceived
 	for _, k := range r.state.Waits.Signals() {
 		out = append(out, k.SignalReceived)
 	}

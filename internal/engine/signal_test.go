@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -23,7 +24,7 @@ func awaits(id, name, filter string) workflow.Node {
 }
 
 func signal(name, value string) engine.Answer {
-	return engine.Answer{Signal: name, Value: engine.Value(value)}
+	return engine.Answer{Signal: name, Value: event.Value(value)}
 }
 
 // openWaits returns the nodes that wait.
@@ -67,7 +68,7 @@ func TestSignalFilters(t *testing.T) {
 			if got := openWaits(w); got != c.open || len(w.Run.Signals()) != c.kept {
 				t.Errorf("%s wait, %d are kept, want %s and %d\n%s", got, len(w.Run.Signals()), c.open, c.kept, w.Log())
 			}
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 		})
 	}
 }
@@ -84,12 +85,12 @@ func TestSignals_Queued(t *testing.T) {
 	}
 	w.Crash()
 	w.Finish("x", enginetest.Say("x"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if got := string(w.Run.Output()); got != "0" {
 		t.Errorf("b took %s, want 0, the oldest", got)
 	}
-	if i := slices.IndexFunc(w.Events, func(e engine.Event) bool {
-		a, ok := e.Data.(*engine.WaitAnswered)
+	if i := slices.IndexFunc(w.Events, func(e event.Event) bool {
+		a, ok := e.Data.(*event.WaitAnswered)
 		return ok && string(a.Answer) == "2"
 	}); i < 0 {
 		t.Errorf("a did not take 2, the oldest above 1\n%s", w.Log())
@@ -102,7 +103,7 @@ func TestSignalsRefused(t *testing.T) {
 	t.Parallel()
 	start := func() *enginetest.World {
 		n := awaits("a", "s", "")
-		n.Wait.Schema = engine.Value(`{"type":"integer"}`)
+		n.Wait.Schema = event.Value(`{"type":"integer"}`)
 		w := enginetest.New(t, enginetest.Graph(nodes(n, awaits("b", "later", ""), "z"), "a -> b; b -> z"), nil)
 		w.Start("go")
 		return w
@@ -112,15 +113,15 @@ func TestSignalsRefused(t *testing.T) {
 		err    error
 		text   string
 	}{
-		"no step waits for it": {signal("t", "1"), engine.ErrSignalName, `"t" is none of later, s`},
-		"a long name":          {signal(strings.Repeat("n", 999), "1"), engine.ErrSignalName, `nn"`},
-		"not JSON":             {signal("s", "{"), engine.ErrSignal, "not JSON"},
-		"no value":             {signal("s", ""), engine.ErrSignal, "not JSON"},
-		"not of the schema":    {signal("s", `"x"`), engine.ErrSignal, "schema"},
-		"too large": {signal("later", `"`+strings.Repeat("x", waits.MaxSignalBytes)+`"`), engine.ErrSignal,
+		"no step waits for it": {signal("t", "1"), waits.ErrSignalName, `"t" is none of later, s`},
+		"a long name":          {signal(strings.Repeat("n", 999), "1"), waits.ErrSignalName, `nn"`},
+		"not JSON":             {signal("s", "{"), waits.ErrSignal, "not JSON"},
+		"no value":             {signal("s", ""), waits.ErrSignal, "not JSON"},
+		"not of the schema":    {signal("s", `"x"`), waits.ErrSignal, "schema"},
+		"too large": {signal("later", `"`+strings.Repeat("x", waits.MaxSignalBytes)+`"`), waits.ErrSignal,
 			"262146 bytes"},
-		"an answer": {engine.Answer{Value: engine.Value("1")}, engine.ErrWaitSignal, `takes "s"`},
-		"an answer by its id": {engine.Answer{Wait: "w1", Value: engine.Value("1")}, engine.ErrWaitSignal,
+		"an answer": {engine.Answer{Value: event.Value("1")}, waits.ErrSignalWait, `takes "s"`},
+		"an answer by its id": {engine.Answer{Wait: "w1", Value: event.Value("1")}, waits.ErrSignalWait,
 			`takes "s"`},
 	} {
 		w := start()
@@ -156,10 +157,10 @@ func TestSignals_QueueLimit(t *testing.T) {
 		w := enginetest.New(t, enginetest.Graph(nodes("x", awaits("a", "s", ""), "z"), "x -> a; a -> z"), nil)
 		w.Start("go")
 		for i := range c.most {
-			w.Feed(engine.Answer{Signal: "s", Value: engine.Value(c.value), Key: fmt.Sprint(i)})
+			w.Feed(engine.Answer{Signal: "s", Value: event.Value(c.value), Key: fmt.Sprint(i)})
 		}
-		one := engine.Answer{Signal: "s", Value: engine.Value(c.value), Key: "more"}
-		if err := w.Try(one); !errors.Is(err, engine.ErrSignalsFull) || !strings.Contains(err.Error(), c.text) {
+		one := engine.Answer{Signal: "s", Value: event.Value(c.value), Key: "more"}
+		if err := w.Try(one); !errors.Is(err, waits.ErrSignalsFull) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want ErrSignalsFull with %q", name, err, c.text)
 		}
 		again := one
@@ -181,7 +182,7 @@ func TestSignalKeys(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", ""), awaits("b", "t", ""), "z"), "a -> b; b -> z"),
 		nil)
 	w.Start("go")
-	first := engine.Answer{Signal: "s", Value: engine.Value(`{"n": 1}`), Key: "k"}
+	first := engine.Answer{Signal: "s", Value: event.Value(`{"n": 1}`), Key: "k"}
 	w.Feed(first)
 	seq := w.Run.Seq()
 	ended := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", "")), ""), nil)
@@ -195,8 +196,8 @@ func TestSignalKeys(t *testing.T) {
 		err    error
 	}{
 		"the same":      {first, nil},
-		"another value": {engine.Answer{Signal: "s", Value: engine.Value(`2`), Key: "k"}, engine.ErrSignal},
-		"another name":  {engine.Answer{Signal: "t", Value: first.Value, Key: "k"}, engine.ErrSignal},
+		"another value": {engine.Answer{Signal: "s", Value: event.Value(`2`), Key: "k"}, waits.ErrSignal},
+		"another name":  {engine.Answer{Signal: "t", Value: first.Value, Key: "k"}, waits.ErrSignal},
 	} {
 		if err := w.Try(c.signal); !errors.Is(err, c.err) || w.Run.Seq() != seq {
 			t.Errorf("%s under the key of a signal that was taken: %v, want %v", name, err, c.err)
@@ -217,7 +218,7 @@ func TestSignalDeadline(t *testing.T) {
 		n := awaits("a", "s", "")
 		n.Wait.Deadline, n.Wait.Default = workflow.Duration(time.Hour), []byte(fallback)
 		w := enginetest.New(t, enginetest.Graph(nodes(n), ""), nil)
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Remind: workflow.Duration(time.Minute)})
+		w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Remind: workflow.Duration(time.Minute)})
 		if len(w.Timers) != 1 {
 			t.Fatalf("%d timers run, want the deadline alone: the run's reminders are for people", len(w.Timers))
 		}

@@ -21,15 +21,15 @@ const eventBytes = 256
 
 // eventSize returns what an applied event counts against MaxBytes. An output derived from other
 // steps counts when it is built.
-func (s *state) eventSize(ev *Event) int64 {
+func (s *state) eventSize(ev *event.Event) int64 {
 	n := int64(eventBytes)
 	if d, ok := ev.Data.(event.Sized); ok {
 		n += int64(d.Size())
 	}
-	if d, ok := ev.Data.(*StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
+	if d, ok := ev.Data.(*event.StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
 		n += s.graph.Step(ev.Step).Output.Size()
 	}
-	if d, ok := ev.Data.(*StepFailed); ok && d.Output == nil && d.Error.Code == CodeItemsFailed {
+	if d, ok := ev.Data.(*event.StepFailed); ok && d.Output == nil && d.Error.Code == event.CodeItemsFailed {
 		n += s.graph.Step(ev.Step).Output.Size()
 	}
 	return n
@@ -73,11 +73,11 @@ func (s *state) systemFits(a *plan.Agent, seen viewEnv) bool {
 
 // checkSize returns nil if there is room for an output composed of others, or else a failure that
 // names the limit.
-func (s *state) checkSize(bytes int64) *Failure {
+func (s *state) checkSize(bytes int64) *event.Failure {
 	left, bounded := s.bytesLeft()
 	if !bounded || bytes <= left {
 		return nil
 	}
-	f := s.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: s.Limits.MaxBytes}, "")
+	f := s.limitFailure(&event.LimitReached{Limit: event.CodeMaxBytes, Max: s.Limits.MaxBytes}, "")
 	return &f
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -39,20 +40,20 @@ func TestMaxBytes(t *testing.T) {
 				g := enginetest.Graph(nodes("a", "z"), "a -> z", workflow.Agent{ID: "a",
 					Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
 				w := enginetest.New(t, g, nil)
-				c := engine.RunCreated{Input: enginetest.Text("go")}
+				c := event.RunCreated{Input: enginetest.Text("go")}
 				if bounded {
 					c.Limits.MaxBytes = 30_000
 				}
 				w.StartWith(c)
 				for _, in := range tc.before {
-					wantStatus(t, w, engine.StatusRunning)
+					wantStatus(t, w, event.StatusRunning)
 					w.FinishAt(0, in)
 				}
 				if bounded {
-					wantStatus(t, w, engine.StatusFailed)
-					last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-					if last.Error.Code != engine.CodeMaxBytes || !strings.Contains(last.Error.Message, "max_bytes") ||
-						w.Run.EndedByLimit() != engine.CodeMaxBytes || len(w.Pending) > 0 {
+					wantStatus(t, w, event.StatusFailed)
+					last := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
+					if last.Error.Code != event.CodeMaxBytes || !strings.Contains(last.Error.Message, "max_bytes") ||
+						w.Run.EndedByLimit() != event.CodeMaxBytes || len(w.Pending) > 0 {
 						t.Fatalf("got %+v, %d calls out", last.Error, len(w.Pending))
 					}
 					w.Crash()
@@ -64,7 +65,7 @@ func TestMaxBytes(t *testing.T) {
 					}
 					w.FinishAt(0, in)
 				}
-				wantStatus(t, w, engine.StatusCompleted)
+				wantStatus(t, w, event.StatusCompleted)
 				w.CheckPrefixes()
 			})
 		}
@@ -110,13 +111,13 @@ func TestMaxBytesGrowth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := enginetest.New(t, g, nil)
-			c := engine.RunCreated{Input: enginetest.Text("go")}
+			c := event.RunCreated{Input: enginetest.Text("go")}
 			c.Limits.MaxBytes = most
 			w.StartWith(c)
 			w.Finish("a", enginetest.Say("%s", strings.Repeat("x", 1000)))
-			wantStatus(t, w, engine.StatusFailed)
-			last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-			if last.Error.Code != engine.CodeMaxBytes {
+			wantStatus(t, w, event.StatusFailed)
+			last := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
+			if last.Error.Code != event.CodeMaxBytes {
 				t.Fatalf("got %+v", last.Error)
 			}
 			data, err := json.Marshal(w.Events)
@@ -152,14 +153,14 @@ func TestValueGrowth(t *testing.T) { //nolint:paralleltest // it measures what i
 		w.Feed(engine.Continue{})
 	}
 	runtime.ReadMemStats(&after)
-	wantStatus(t, w, engine.StatusFailed)
-	last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
-	if last.Error.Code != engine.CodeValueTooLarge || activations != 3 {
+	wantStatus(t, w, event.StatusFailed)
+	last := w.Events[len(w.Events)-1].Data.(*event.RunFailed)
+	if last.Error.Code != event.CodeValueTooLarge || activations != 3 {
 		t.Errorf("%+v after %d activations, want value_too_large after 3", last.Error, activations)
 	}
 	made := 0
 	for _, ev := range w.Events {
-		if d, ok := ev.Data.(*engine.StepCompleted); ok {
+		if d, ok := ev.Data.(*event.StepCompleted); ok {
 			made += len(d.Output)
 		}
 	}

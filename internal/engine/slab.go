@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
@@ -53,17 +54,17 @@ func (m *slabs) expect(f *plan.Flow) {
 
 // slabs are the slabs for what a run creates at every step.
 type slabs struct {
-	started   slab[StepStarted]
-	completed slab[StepCompleted]
-	edges     slab[EdgeTaken]
-	checked   slab[ConditionChecked]
-	asked     slab[FuncCalled]
-	returned  slab[FuncReturned]
+	started   slab[event.StepStarted]
+	completed slab[event.StepCompleted]
+	edges     slab[event.EdgeTaken]
+	checked   slab[event.ConditionChecked]
+	asked     slab[event.FuncCalled]
+	returned  slab[event.FuncReturned]
 	funcs     slab[CallFunc]
 	tokens    slab[int]
 	commands  slab[Command]
 	// events is the block that holds the events of consecutive activations.
-	events []Event
+	events []event.Event
 	// lastEvents and before are the numbers of events of the last two activations; blocks is the
 	// number of activations of that size for which the last block had room.
 	lastEvents, before, blocks int32
@@ -77,19 +78,19 @@ const maxActivations = 4
 const firstEvents = 6
 
 // room returns an empty list with room for the events of an activation.
-func (m *slabs) room() []Event {
+func (m *slabs) room() []event.Event {
 	if need := int(max(m.lastEvents, m.before)); need == 0 {
-		m.events = make([]Event, 0, firstEvents)
+		m.events = make([]event.Event, 0, firstEvents)
 	} else if cap(m.events)-len(m.events) < need {
 		m.blocks = min(max(1, 2*m.blocks), maxActivations)
-		m.events = make([]Event, 0, int(m.blocks)*need)
+		m.events = make([]event.Event, 0, int(m.blocks)*need)
 	}
 	return m.events[len(m.events):]
 }
 
 // commitEvents marks the room that an activation used, unless it needed more and was moved. The
 // returned list has no spare capacity.
-func (m *slabs) commitEvents(out []Event) []Event {
+func (m *slabs) commitEvents(out []event.Event) []event.Event {
 	if len(out) > 0 {
 		m.lastEvents, m.before = int32(len(out)), m.lastEvents
 	}

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestSlab_EventsIsolated checks that events of one activation never overwrite those of another,
@@ -13,18 +15,18 @@ func TestSlab_EventsIsolated(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var m slabs
-		var lists [][]Event
+		var lists [][]event.Event
 		for i := range rapid.IntRange(1, 60).Draw(t, "activations") {
 			out := m.room()
 			for range rapid.IntRange(0, 100).Draw(t, "events") {
-				out = append(out, Event{Step: i})
+				out = append(out, event.Event{Step: i})
 			}
 			if rapid.Bool().Draw(t, "fails") {
 				continue
 			}
 			out = m.commitEvents(out)
 			lists = append(lists, out)
-			_ = append(out, Event{Step: -1})
+			_ = append(out, event.Event{Step: -1})
 		}
 		at := 0
 		for _, list := range lists {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -47,9 +48,6 @@ func (m *machine) mayStart(t graph.Token) bool {
 	return (m.hasFreeSlot() || !loop.Calls(m.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && m.graph.MayStart(t)
 }
 
-// Calls is an alias of [loop.Calls].
-func Calls(k workflow.Kind) bool { return loop.Calls(k) }
-
 // startToken starts the step of a token, or reaches a limit and leaves the token in place.
 func (m *machine) startToken(t graph.Token) {
 	sc := m.graph.Scope(t.Scope)
@@ -57,7 +55,7 @@ func (m *machine) startToken(t graph.Token) {
 	n := &f.Nodes[t.Node]
 	path := m.graph.PathOf(sc.Flow, n.ID)
 	if m.state.Limits.MaxRounds > 0 && sc.Flow == 0 && m.graph.Seen[t.Node] {
-		m.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(m.state.Limits.MaxRounds),
+		m.emit(0, path, &event.LimitReached{Limit: limitRounds, Max: int64(m.state.Limits.MaxRounds),
 			Detail: strconv.Itoa(m.graph.Round + 1)})
 		if m.graph.Round >= m.state.Limits.MaxRounds {
 			m.completeRun()
@@ -69,24 +67,24 @@ func (m *machine) startToken(t graph.Token) {
 	// forever.
 	if most := m.maxSteps(); !n.Hidden && m.graph.Used >= most &&
 		(sc.Flow != 0 || n.ID != m.state.plan.root.Workflow.Rules.Handoff) {
-		m.limitAt(CodeMaxSteps, int64(most), path, t.From)
+		m.limitAt(event.CodeMaxSteps, int64(most), path, t.From)
 		return
 	}
 	if !m.state.roomFor(n, t) {
 		// no room for a person to take over
-		m.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: m.state.Limits.MaxBytes})
+		m.emit(0, path, &event.LimitReached{Limit: event.CodeMaxBytes, Max: m.state.Limits.MaxBytes})
 		return
 	}
 	id := m.graph.Steps.Len() + 1
-	d := m.mem.started.alloc(StepStarted{
+	d := m.mem.started.alloc(event.StepStarted{
 		Tokens: m.mem.tokens.allocSlice(t.ID), Kind: n.Kind, Iteration: m.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1,
 		Scope: t.Scope, From: t.From,
 	})
 	if most := m.state.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
 		m.emit(id, path, d)
-		m.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
+		m.emit(id, path, &event.LimitReached{Limit: event.CodeMaxLoopIterations, Max: int64(most)})
 		m.failStep(id,
-			Failure{Code: CodeMaxLoopIterations,
+			event.Failure{Code: event.CodeMaxLoopIterations,
 				Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID),
 					most)})
 		return
@@ -105,7 +103,8 @@ func (m *machine) startToken(t graph.Token) {
 
 // prepare adds the input and the timeout of the step of a token to d, which records its start. It
 // reports whether the condition of the node holds; err is why that is unknown.
-func (m *machine) prepare(n *plan.Node, t graph.Token, d *StepStarted) (on bool, failure *Failure, err error) {
+func (m *machine) prepare(n *plan.Node, t graph.Token, d *event.StepStarted) (on bool, failure *event.Failure,
+	err error) {
 	on, err = m.state.holds(n, t)
 	switch {
 	case n.Kind == workflow.KindAgent:
@@ -129,7 +128,7 @@ func (m *machine) prepare(n *plan.Node, t graph.Token, d *StepStarted) (on bool,
 // the timeout that its definition has for the step. The run must have folded exactly the events
 // before d, which another definition of the workflow may have recorded. It returns a
 // *[DivergenceError] if the step would not start.
-func (r *Run) StartAgain(d *StepStarted, at time.Time) (again *StepStarted, err error) {
+func (r *Run) StartAgain(d *event.StepStarted, at time.Time) (again *event.StepStarted, err error) {
 	defer text.Recover(&err)
 	t, ok := r.graph.Waiting(d.Tokens[0])
 	if !ok {
@@ -137,7 +136,7 @@ func (r *Run) StartAgain(d *StepStarted, at time.Time) (again *StepStarted, err 
 	}
 	r.now = microseconds(at)
 	n := &r.graph.FlowIn(t.Scope).Nodes[t.Node]
-	again = &StepStarted{Tokens: d.Tokens, Kind: n.Kind, Iteration: d.Iteration, Scope: d.Scope, From: d.From}
+	again = &event.StepStarted{Tokens: d.Tokens, Kind: n.Kind, Iteration: d.Iteration, Scope: d.Scope, From: d.From}
 	switch on, failure, err := r.prepare(n, t, again); {
 	case err != nil:
 		return nil, &DivergenceError{Seq: r.state.Seq + 1, Reason: err.Error()}
@@ -165,10 +164,10 @@ func (m *machine) maxSteps() int {
 // must not continue.
 func (m *machine) recordCondition(id int, n *plan.Node, on bool, err error) bool {
 	if err != nil {
-		m.failStart(id, Failure{Code: CodeCondition, Message: err.Error()})
+		m.failStart(id, event.Failure{Code: event.CodeCondition, Message: err.Error()})
 		return false
 	}
-	m.emitStep(id, m.mem.checked.alloc(ConditionChecked{Index: -1, Op: n.Node.If.Op,
+	m.emitStep(id, m.mem.checked.alloc(event.ConditionChecked{Index: -1, Op: n.Node.If.Op,
 		Text: n.Node.If.Text + n.Node.If.Func, Result: on}))
 	if !on {
 		m.skip(id)
@@ -180,17 +179,17 @@ func (m *machine) recordCondition(id int, n *plan.Node, on bool, err error) bool
 func (m *machine) startStep(id int, n *plan.Node) {
 	switch n.Kind {
 	case workflow.KindStart:
-		m.completeStep(id, m.mem.completed.alloc(StepCompleted{Same: true}), m.state.plan.out...)
+		m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Same: true}), m.state.plan.out...)
 	case workflow.KindSet:
 		v, f := m.state.evaluate("value", n.Value, m.state.envOf(id))
 		if f != nil {
 			m.failStep(id, *f)
 			return
 		}
-		m.completeStep(id, m.mem.completed.alloc(StepCompleted{Output: v}), m.state.plan.out...)
+		m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Output: v}), m.state.plan.out...)
 	case workflow.KindSleep:
 		if !m.state.Loop.IsAsleep(id) {
-			m.completeStep(id, m.mem.completed.alloc(StepCompleted{Same: true}), m.state.plan.out...)
+			m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Same: true}), m.state.plan.out...)
 		}
 	case workflow.KindEnd:
 		m.finishAt(id, n)
@@ -200,10 +199,10 @@ func (m *machine) startStep(id int, n *plan.Node) {
 		if !m.mayCallTool(id, "") {
 			return
 		}
-		m.emitStep(id, &ToolCalled{Call: m.callID(id, 0, 1), Attempt: m.graph.Step(id).Loop.Tries + 1,
+		m.emitStep(id, &event.ToolCalled{Call: m.callID(id, 0, 1), Attempt: m.graph.Step(id).Loop.Tries + 1,
 			Tool: n.Tool.Tool, Arguments: m.state.Loop.Edited(m.callID(id, 0, 1))})
 	case workflow.KindFunc:
-		call := m.mem.asked.alloc(FuncCalled{Call: m.callID(id, 0, 1), Attempt: m.graph.Step(id).Loop.Tries + 1,
+		call := m.mem.asked.alloc(event.FuncCalled{Call: m.callID(id, 0, 1), Attempt: m.graph.Step(id).Loop.Tries + 1,
 			Func: n.Func.Func})
 		m.emitStep(id, call)
 		if n.Counter != nil {
@@ -214,7 +213,7 @@ func (m *machine) startStep(id int, n *plan.Node) {
 	case workflow.KindWait:
 		m.openWait(id, n)
 	case workflow.KindJoin:
-		m.failStep(id, Failure{Code: CodeNoRoute,
+		m.failStep(id, event.Failure{Code: event.CodeNoRoute,
 			Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
 	case workflow.KindFork:
 		m.fork(id, n)
@@ -236,14 +235,14 @@ func (m *machine) finishAt(id int, n *plan.Node) {
 			if text == "" {
 				text = "the workflow ended as failed at " + n.Title()
 			}
-			f = &Failure{Code: CodeEnded, Message: text}
+			f = &event.Failure{Code: event.CodeEnded, Message: text}
 		}
 		m.failForGood(id, *f)
 		return
 	}
-	done := &StepCompleted{Same: n.Value == nil}
+	done := &event.StepCompleted{Same: n.Value == nil}
 	if n.Value != nil {
-		var f *Failure
+		var f *event.Failure
 		if done.Output, f = seen.evaluate("output", n.Value, seen); f != nil {
 			m.failStep(id, *f)
 			return
@@ -259,20 +258,21 @@ func (m *machine) decide(id int, n *plan.Node) {
 		c := &n.Decide.Cases[i]
 		ok, err := m.state.isTrue(id, &c.When, n.Conditions[i], nil)
 		if err != nil {
-			m.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
+			m.failStep(id, event.Failure{Code: event.CodeCondition, Message: err.Error()})
 			return
 		}
 		m.emitStep(id,
-			m.mem.checked.alloc(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
+			m.mem.checked.alloc(event.ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func,
+				Result: ok}))
 		if ok {
-			m.completeStep(id, m.mem.completed.alloc(StepCompleted{Same: true}), n.CasePorts[i]...)
+			m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Same: true}), n.CasePorts[i]...)
 			return
 		}
 	}
 	if n.Decide.Else == "" {
-		m.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s",
+		m.failStep(id, event.Failure{Code: event.CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s",
 			n.Title(), loop.Brief(m.graph.StepInput(id)))})
 		return
 	}
-	m.completeStep(id, m.mem.completed.alloc(StepCompleted{Same: true}), n.ElsePort...)
+	m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Same: true}), n.ElsePort...)
 }

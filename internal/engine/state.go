@@ -20,8 +20,8 @@ type state struct {
 
 	Seq     uint64
 	At      time.Time
-	Status  Status
-	Created *RunCreated
+	Status  event.Status
+	Created *event.RunCreated
 	// Limits are the limits in force, from the definition or an event.
 	Limits *workflow.Limits
 	// Active is the time spent running (D21).
@@ -52,8 +52,8 @@ type state struct {
 
 // ending is why the run is about to end.
 type ending struct {
-	Status  Status
-	Failure Failure
+	Status  event.Status
+	Failure event.Failure
 	// Reason is the reason of a cancellation.
 	Reason string
 	// Limit reports that a limit is ending the run, so that tokens and calls are kept for a
@@ -68,7 +68,7 @@ type runGraph = graph.Graph[loop.Step]
 const stepRunning = event.Running
 
 // openLedger opens the account of a run.
-func (s *state) openLedger(d *RunCreated) {
+func (s *state) openLedger(d *event.RunCreated) {
 	s.Ledger.SetBudget(d.Limits.Budget())
 	s.Ledger.SetParentBudget(d.Above)
 	for i := range d.Prices {
@@ -96,7 +96,7 @@ type machine struct {
 
 	// Collected during one activation; empty between activations.
 	now time.Time
-	out []Event
+	out []event.Event
 	// due is set by Run.StopWhen. cut means that decisions of the last activation may be left.
 	due func() bool
 	cut bool
@@ -116,23 +116,23 @@ type machine struct {
 	// edgeBuf is the last result of passable.
 	edgeBuf []int
 	// cancelling is the cancellation of the whole run that the next cancelled step records.
-	cancelling *RunCancelled
+	cancelling *event.RunCancelled
 }
 
 // emit records an event and applies it immediately.
-func (m *machine) emit(step int, node string, d Data) {
+func (m *machine) emit(step int, node string, d event.Data) {
 	if len(m.out) == cap(m.out) {
 		m.out = slices.Grow(m.out, 3*len(m.out)) // long activations, such as chains of decisions, are rarely copied
 	}
-	m.out = append(m.out, Event{Seq: m.state.Seq + 1, At: m.now, Node: node, Step: step, Data: d})
+	m.out = append(m.out, event.Event{Seq: m.state.Seq + 1, At: m.now, Node: node, Step: step, Data: d})
 	m.state.apply(&m.out[len(m.out)-1])
-	if done, ok := d.(*StepCompleted); ok {
+	if done, ok := d.(*event.StepCompleted); ok {
 		m.made = int32(min(int64(m.made)+int64(len(done.Output)), math.MaxInt32))
 	}
 }
 
 // emitStep records an event of a step that has started.
-func (m *machine) emitStep(step int, d Data) { m.emit(step, m.graph.NodeID(step), d) }
+func (m *machine) emitStep(step int, d event.Data) { m.emit(step, m.graph.NodeID(step), d) }
 
 // expect makes room for events more events.
 func (m *machine) expect(events int) { m.out = slices.Grow(m.out, events) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -36,7 +37,7 @@ func stateOf(t *testing.T, w *enginetest.World, updates map[string]string, finis
 			w.Finish(n, update(updates[n]))
 		}
 	}
-	if w.Run.Status() == engine.StatusFailed {
+	if w.Run.Status() == event.StatusFailed {
 		f := failure(t, w)
 		return f.Code + ": " + f.Message
 	}
@@ -44,15 +45,15 @@ func stateOf(t *testing.T, w *enginetest.World, updates map[string]string, finis
 }
 
 func update(fields string) *engine.FuncResult {
-	r := &engine.FuncResult{Update: map[string]engine.Value{}}
+	r := &engine.FuncResult{Update: map[string]event.Value{}}
 	for field := range strings.FieldsSeq(fields) {
 		name, value, _ := strings.Cut(field, "=")
-		r.Update[name] = engine.Value(value)
+		r.Update[name] = event.Value(value)
 	}
 	return r
 }
 
-func show(state map[string]engine.Value) string {
+func show(state map[string]event.Value) string {
 	var out []string
 	for _, name := range []string{"d", "k", "l", "m", "n"} {
 		if v, ok := state[name]; ok {
@@ -67,13 +68,13 @@ func show(state map[string]engine.Value) string {
 // both nodes (P7, D5, D27).
 func TestReducers(t *testing.T) {
 	t.Parallel()
-	h := &host{reduce: func(name string, base, mine, theirs engine.Value) (engine.Value, error) {
+	h := &host{reduce: func(name string, base, mine, theirs event.Value) (event.Value, error) {
 		switch name {
 		case "join":
-			return engine.Value(fmt.Sprintf(`"%s|%s|%s"`, strings.Trim(string(base), `"`),
+			return event.Value(fmt.Sprintf(`"%s|%s|%s"`, strings.Trim(string(base), `"`),
 				strings.Trim(string(mine), `"`), strings.Trim(string(theirs), `"`))), nil
 		case "broken":
-			return engine.Value("{"), nil
+			return event.Value("{"), nil
 		case "panics":
 			panic("oops")
 		}
@@ -158,7 +159,7 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 	g := enginetest.Graph(nodes(funcNode("s"), enginetest.Fork("f", f, ids...), branches, funcNode("z")),
 		edges+"f/join -> z")
 	g.Rules.Reducers = map[string]string{"l": "append", "n": "sum", "m": "merge", "k": "last", "d": "func:join"}
-	h := &host{reduce: func(_ string, base, mine, theirs engine.Value) (engine.Value, error) {
+	h := &host{reduce: func(_ string, base, mine, theirs event.Value) (event.Value, error) {
 		return enginetest.Text(fmt.Sprintf("%s+%s", mine, theirs)), nil
 	}}
 	var want string
@@ -270,21 +271,21 @@ func in(fork string, list []workflow.Node) []workflow.Node {
 func TestForkMerge(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		give map[string]engine.Value
+		give map[string]event.Value
 		err  error
 		want string
 	}{
-		"merges":  {map[string]engine.Value{"n": engine.Value("7"), "k": engine.Value("9")}, nil, "k=9 l=2 n=7"},
+		"merges":  {map[string]event.Value{"n": event.Value("7"), "k": event.Value("9")}, nil, "k=9 l=2 n=7"},
 		"nothing": {nil, nil, "k=1 l=2"},
 		"fails":   {nil, errors.New("cannot"), "func: cannot"},
-		"no JSON": {map[string]engine.Value{"n": engine.Value("}")}, nil,
+		"no JSON": {map[string]event.Value{"n": event.Value("}")}, nil,
 			`func: function "mix": field "n": value is not JSON`},
-		"panics": {map[string]engine.Value{"panic": nil}, nil, `func: function "mix" panicked: oops`},
+		"panics": {map[string]event.Value{"panic": nil}, nil, `func: function "mix" panicked: oops`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := &host{
-				merge: func(_ string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+				merge: func(_ string, outputs map[string]event.Value, v engine.View) (map[string]event.Value, error) {
 					if _, ok := tc.give["panic"]; ok {
 						panic("oops")
 					}

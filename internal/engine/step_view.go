@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
@@ -22,7 +23,7 @@ type StepView struct {
 	// State is the typed state as the step's scope currently sees it (D5).
 	State typed.State
 	// Output is nil until the step has completed.
-	Output Value
+	Output event.Value
 }
 
 // StepView returns a view of a step, or false if there is no step with that number.
@@ -59,7 +60,7 @@ func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool { return graph.Hid
 
 // Outputs returns the outputs that the run itself sees, by node id; nil if there are none. The
 // caller owns the map, but not the values.
-func (r *Run) Outputs() map[string]Value {
+func (r *Run) Outputs() map[string]event.Value {
 	g := r.graph
 	if len(g.Scopes) == 0 {
 		return nil
@@ -70,7 +71,7 @@ func (r *Run) Outputs() map[string]Value {
 // IsBusy reports whether the run can continue by itself: a call is in flight or is to be retried.
 // The deadline of a wait does not count.
 func (r *Run) IsBusy() bool {
-	if r.state.Status.Ended() || r.state.Status == StatusPending {
+	if r.state.Status.Ended() || r.state.Status == event.StatusPending {
 		return false
 	}
 	return r.state.Loop.Out() > 0 || r.state.Loop.Due() > 0 || r.state.Loop.Sleeping() > 0

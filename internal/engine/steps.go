@@ -12,7 +12,7 @@ import (
 )
 
 // completeStep ends a step with success and takes every edge of the fired ports whose guard holds.
-func (m *machine) completeStep(id int, d *StepCompleted, ports ...string) {
+func (m *machine) completeStep(id int, d *event.StepCompleted, ports ...string) {
 	if d != m.state.plan.completed {
 		d.Ports = ports
 	}
@@ -53,7 +53,7 @@ func (m *machine) completeStep(id int, d *StepCompleted, ports ...string) {
 
 // targets returns the nodes that a step goes to with done; nil if its edges decide. It returns a
 // failure if the step cannot go to one of them.
-func (m *machine) targets(id int, done *StepCompleted) ([]string, *Failure) {
+func (m *machine) targets(id int, done *event.StepCompleted) ([]string, *event.Failure) {
 	f, gotos := m.graph.FlowOf(id), m.graph.Step(id).GotoOf(done)
 	if len(gotos) == 0 {
 		return nil, nil
@@ -69,7 +69,7 @@ func (m *machine) targets(id int, done *StepCompleted) ([]string, *Failure) {
 
 // known returns those of the nodes named gotos that the graph has, and records the others in d. If
 // it has none of them, all are returned.
-func (m *machine) known(f *plan.Flow, d *StepCompleted, gotos []string) []string {
+func (m *machine) known(f *plan.Flow, d *event.StepCompleted, gotos []string) []string {
 	var known, missing []string
 	for i, to := range gotos {
 		if _, ok := f.Index[to]; ok {
@@ -87,25 +87,26 @@ func (m *machine) known(f *plan.Flow, d *StepCompleted, gotos []string) []string
 
 // unreachable returns why a step of node n cannot go to the node named to: there is no such node,
 // or it is in another branch. It returns nil if it can.
-func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
+func unreachable(f *plan.Flow, n *plan.Node, to string) *event.Failure {
 	idx, ok := f.Index[to]
 	if !ok {
-		return &Failure{Code: CodeNodeNotFound, Message: event.NotFound(to)}
+		return &event.Failure{Code: event.CodeNodeNotFound, Message: event.NotFound(to)}
 	}
 	parent := f.Nodes[idx].Parent
 	if fork := f.Nodes[idx].ForkIndex; fork >= 0 {
 		parent = f.Nodes[fork].ID // a join is reached from inside
 	}
 	if parent != n.Parent {
-		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch",
-			n.ID, to)}
+		return &event.Failure{Code: event.CodeNoRoute,
+			Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch",
+				n.ID, to)}
 	}
 	return nil
 }
 
 // passable returns the edges of the ports whose guards hold. The result is valid until the next
 // call. Guards see the step as completed.
-func (m *machine) passable(id int, n *plan.Node, ports []string, d *StepCompleted) ([]int, *Failure) {
+func (m *machine) passable(id int, n *plan.Node, ports []string, d *event.StepCompleted) ([]int, *event.Failure) {
 	f := m.graph.FlowOf(id)
 	out := m.edgeBuf[:0]
 	for _, port := range ports {
@@ -113,10 +114,10 @@ func (m *machine) passable(id int, n *plan.Node, ports []string, d *StepComplete
 			if w := f.Workflow.Edges[e].When; w != nil {
 				ok, err := m.state.isTrue(id, w, f.Guards[e], d)
 				if err != nil {
-					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
+					return nil, &event.Failure{Code: event.CodeCondition, Message: err.Error()}
 				}
 				m.emitStep(id,
-					m.mem.checked.alloc(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
+					m.mem.checked.alloc(event.ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
 				if !ok {
 					continue
 				}
@@ -136,10 +137,10 @@ func (m *machine) passable(id int, n *plan.Node, ports []string, d *StepComplete
 // output occurred too often (S3-15).
 func (m *machine) takeEdge(id, edge int, to string, queued bool) bool {
 	if key := m.state.transitionKey(id, to); key != "" && m.state.Transitions[key] >= maxTransitions {
-		m.limitAt(CodeOscillation, maxTransitions, m.graph.NodeID(id), id)
+		m.limitAt(event.CodeOscillation, maxTransitions, m.graph.NodeID(id), id)
 		return false
 	}
-	d := m.mem.edges.alloc(EdgeTaken{Edge: edge, To: to, Scope: m.graph.Step(id).Scope})
+	d := m.mem.edges.alloc(event.EdgeTaken{Edge: edge, To: to, Scope: m.graph.Step(id).Scope})
 	f := m.graph.FlowOf(id)
 	n := &f.Nodes[f.Index[to]]
 	sc := m.graph.StepScope(id)
@@ -157,7 +158,7 @@ func (m *machine) endAll(id int) {
 }
 
 // failStep fails a step as a whole: its retry policy restarts it from the beginning (S4-23).
-func (m *machine) failStep(id int, f Failure) {
+func (m *machine) failStep(id int, f event.Failure) {
 	if m.graph.Step(id).Status == stepRunning && !m.handled(id, "", &f, nil, event.OfLimit) {
 		m.failForGood(id, f)
 	}
@@ -166,7 +167,7 @@ func (m *machine) failStep(id int, f Failure) {
 // failStart fails a step whose condition or input could not be evaluated. It is not retried: both
 // are evaluated once, when a step starts, and an attempt without them would not follow the
 // workflow.
-func (m *machine) failStart(id int, f Failure) {
+func (m *machine) failStart(id int, f event.Failure) {
 	if f.Node == "" {
 		f.Node = m.graph.NodeID(id)
 	}
@@ -177,7 +178,7 @@ func (m *machine) failStart(id int, f Failure) {
 
 // skip ends a step whose condition does not hold; its input is passed on.
 func (m *machine) skip(id int) {
-	m.emitStep(id, &StepSkipped{Reason: "its condition does not hold", Ports: m.state.plan.out})
+	m.emitStep(id, &event.StepSkipped{Reason: "its condition does not hold", Ports: m.state.plan.out})
 	m.takePort(id, workflow.PortOut)
 }
 
@@ -198,11 +199,11 @@ func (m *machine) takePort(id int, port string) {
 // errorPort returns the port through which the run continues after a final failure, or "" if it
 // does not, and the default that replaces the output. A default that cannot be evaluated replaces
 // the failure.
-func (m *machine) errorPort(id int, f *Failure) (port string, value Value) {
+func (m *machine) errorPort(id int, f *event.Failure) (port string, value event.Value) {
 	n := m.graph.StepNode(id)
 	switch c := n.Catch; {
 	case event.CodeIs(f.Code, event.OfLimit) && len(n.Ports[workflow.PortLimit]) > 0 &&
-		(!n.Header || f.Code == CodeMaxLoopIterations && f.Node == m.graph.NodeID(id)):
+		(!n.Header || f.Code == event.CodeMaxLoopIterations && f.Node == m.graph.NodeID(id)):
 		// a loop's first step: the port is for that loop's limit, not an inner one's
 		return workflow.PortLimit, nil
 	case c != nil && event.CodeIs(f.Code, event.OfRun):
@@ -228,13 +229,13 @@ func (m *machine) errorPort(id int, f *Failure) (port string, value Value) {
 
 // failForGood fails a step for good: as its node specifies, along its error edge, else by
 // propagating the failure outward.
-func (m *machine) failForGood(id int, f Failure) {
+func (m *machine) failForGood(id int, f event.Failure) {
 	if f.Node == "" {
 		f.Node = m.graph.NodeID(id)
 	}
 	m.unwind(id, -1, f)
 	port, value := m.errorPort(id, &f)
-	m.emitStep(id, &StepFailed{Error: f, Port: port, Output: value})
+	m.emitStep(id, &event.StepFailed{Error: f, Port: port, Output: value})
 	if m.state.cancelled() || (m.state.Ending != nil && port != "" && !m.state.Ending.Limit) {
 		return
 	}
@@ -247,7 +248,7 @@ func (m *machine) failForGood(id int, f Failure) {
 
 // propagate propagates an unhandled failure outward: to the fork whose branch it ends, to the map
 // whose item it ends, to the sub-flow's step, or to the run.
-func (m *machine) propagate(id int, f Failure) {
+func (m *machine) propagate(id int, f event.Failure) {
 	sc := m.graph.StepScope(id)
 	if sc.Owner == 0 {
 		if m.state.plan.root.Workflow.Rules.OnFailure != workflow.FailDrain {
@@ -270,7 +271,7 @@ func (m *machine) propagate(id int, f Failure) {
 // unwind ends everything running inside frame outer of a step, or the whole step if outer is
 // negative: calls are cancelled, questions about calls are closed, and every sub-agent inside
 // fails, innermost first (S0-54).
-func (m *machine) unwind(id, outer int, f Failure) {
+func (m *machine) unwind(id, outer int, f event.Failure) {
 	within := func(fr int) bool { return outer < 0 || m.graph.Step(id).Loop.Agent.Inside(fr, outer) }
 	m.closeWaits(func(w *waits.Wait) bool {
 		if w.Step != id {
@@ -311,13 +312,13 @@ func (m *machine) cancelStep(id int, reason string) {
 	}
 	m.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
 	m.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
-	m.emitStep(id, &StepCancelled{Reason: reason, Run: m.cancelling})
+	m.emitStep(id, &event.StepCancelled{Reason: reason, Run: m.cancelling})
 	m.cancelling = nil
 }
 
 // cancelRun cancels all steps, the first one with end, the event that cancels the run. It returns
 // false if no step was running.
-func (m *machine) cancelRun(end *RunCancelled) bool {
+func (m *machine) cancelRun(end *event.RunCancelled) bool {
 	m.cancelling = end
 	m.cancelScope(0, "the run was cancelled")
 	cancelled := m.cancelling == nil

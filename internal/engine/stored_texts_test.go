@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -24,7 +25,7 @@ func TestStoredText_MatchesText(t *testing.T) {
 		w.crash, w.SkipLaws = false, true
 		for n := 0; n < 100 && w.step(); n++ {
 		}
-		var events []engine.Event
+		var events []event.Event
 		store, broken := enginetest.Store{}, false
 		release := func(r *engine.Run) {
 			for _, s := range r.TakeStored() {
@@ -42,7 +43,7 @@ func TestStoredText_MatchesText(t *testing.T) {
 			r := engine.New(w.Plan, "run1")
 			r.StoreTexts(0)
 			for _, e := range events {
-				if err := r.Apply([]engine.Event{e}); err != nil {
+				if err := r.Apply([]event.Event{e}); err != nil {
 					return nil, err
 				}
 				release(r)

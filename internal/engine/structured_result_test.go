@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
@@ -38,7 +39,7 @@ func TestStructuredOutput_StoredOnce(t *testing.T) {
 		"short":                    {"hi", `{"stdout":"hi","n":1}`, `{"stdout":"hi","n":1}`},
 		"the name needs an escape": {long, `{"a\"b":` + string(expr.Quote(long)) + `}`, `{"a\"b":null}`},
 	} {
-		d := &ToolReturned{Text: tc.text, Structured: Value(tc.structured)}
+		d := &event.ToolReturned{Text: tc.text, Structured: event.Value(tc.structured)}
 		if tc.structured == "" {
 			d.Structured = nil
 		}
@@ -50,7 +51,7 @@ func TestStructuredOutput_StoredOnce(t *testing.T) {
 		if string(d.Structured) != tc.kept {
 			t.Errorf("%s: stored as %s, want %s", name, d.Structured, tc.kept)
 		}
-		if got := d.Whole(JSONOf); string(got.Structured) != string(want) || got.JSON || got.Member != "" {
+		if got := d.Whole(event.JSONOf); string(got.Structured) != string(want) || got.JSON || got.Member != "" {
 			t.Errorf("%s: %s comes back as %s", name, want, got.Structured)
 		}
 	}
@@ -66,9 +67,9 @@ func TestStructuredOutput_StoredOnce(t *testing.T) {
 		if rapid.Bool().Draw(t, "plain") {
 			raw, _ = plainJSON(fields)
 		}
-		d := &ToolReturned{Text: text, Structured: raw}
+		d := &event.ToolReturned{Text: text, Structured: raw}
 		d.Shorten()
-		if got := d.Whole(JSONOf).Structured; string(got) != string(raw) {
+		if got := d.Whole(event.JSONOf).Structured; string(got) != string(raw) {
 			t.Fatalf("%s comes back as %s", raw, got)
 		}
 	})
@@ -77,12 +78,14 @@ func TestStructuredOutput_StoredOnce(t *testing.T) {
 // TestStructuredOutput_DamagedResult checks that damaged results stay unchanged.
 func TestStructuredOutput_DamagedResult(t *testing.T) {
 	t.Parallel()
-	for _, d := range []*ToolReturned{
-		{Text: "no JSON", JSON: true}, {Text: "x", Member: "a"}, {Text: "x", Member: "a", Structured: Value(`{"a":1}`)},
-		{Text: "x", Member: "a", Structured: Value(`[null]`)},
-		{Text: "x", Member: "a", Structured: Value(`{"a"`)}, {Text: "x", Member: "a", Structured: Value(`{"b":null}`)},
+	for _, d := range []*event.ToolReturned{
+		{Text: "no JSON", JSON: true}, {Text: "x", Member: "a"}, {Text: "x", Member: "a",
+			Structured: event.Value(`{"a":1}`)},
+		{Text: "x", Member: "a", Structured: event.Value(`[null]`)},
+		{Text: "x", Member: "a", Structured: event.Value(`{"a"`)}, {Text: "x", Member: "a",
+			Structured: event.Value(`{"b":null}`)},
 	} {
-		if got := d.Whole(JSONOf); got != d {
+		if got := d.Whole(event.JSONOf); got != d {
 			t.Errorf("%+v became %+v", d, got)
 		}
 		_ = d.Value()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -49,7 +50,7 @@ func TestSubagentFailure_Propagates(t *testing.T) {
 	}
 	w.Finish("agent a", enginetest.Say("went on"))
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestSubagentFailureFailsStep checks that if no agent has failures reported, the step fails and

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -35,17 +36,17 @@ func typedFlow(g, f *workflow.Workflow) *workflow.Workflow {
 // to the parent as k.
 func mappers(t *testing.T) *host {
 	return &host{
-		value: func(fn string, v engine.View) (engine.Value, error) {
+		value: func(fn string, v engine.View) (event.Value, error) {
 			if fn != "in" {
 				t.Errorf("%s asked for a value", fn)
 			}
-			return engine.Value(`{"m": ` + string(v.State.Get("n")) + `}`), nil
+			return event.Value(`{"m": ` + string(v.State.Get("n")) + `}`), nil
 		},
-		merge: func(fn string, o map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+		merge: func(fn string, o map[string]event.Value, v engine.View) (map[string]event.Value, error) {
 			if fn != "out" || len(o) != 1 {
 				t.Errorf("%s asked with %s", fn, o)
 			}
-			return map[string]engine.Value{"k": o[v.Node]}, nil
+			return map[string]event.Value{"k": o[v.Node]}, nil
 		},
 	}
 }
@@ -79,7 +80,7 @@ func TestSubflowState(t *testing.T) {
 			g := typedFlow(enginetest.Graph(nodes(subNode("s", tc.maps), funcNode("z")), "s -> z"),
 				enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y"))
 			w := enginetest.New(t, g, mappers(t))
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
+			w.StartWith(event.RunCreated{Input: event.Value(`{"n":1}`)})
 			if got := sees(t, w, "s/x"); got != tc.x {
 				t.Errorf("x sees %s, want %s", got, tc.x)
 			}
@@ -123,35 +124,35 @@ func TestSubflowMappersFail(t *testing.T) {
 			t.Parallel()
 			ins, outs := 0, 0
 			h := &host{
-				value: func(string, engine.View) (engine.Value, error) {
+				value: func(string, engine.View) (event.Value, error) {
 					if ins++; ins > 1 {
-						return engine.Value(`{"m":2}`), nil
+						return event.Value(`{"m":2}`), nil
 					}
 					if tc.in == "!" {
 						return nil, errors.New("broken")
 					}
-					return engine.Value(tc.in), nil
+					return event.Value(tc.in), nil
 				},
-				merge: func(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
+				merge: func(string, map[string]event.Value, engine.View) (map[string]event.Value, error) {
 					if outs++; tc.out == "!" && outs == 1 {
 						return nil, errors.New("broken")
 					}
-					return map[string]engine.Value{"k": engine.Value("3")}, nil
+					return map[string]event.Value{"k": event.Value("3")}, nil
 				},
 			}
 			s := subNode("s", true)
 			s.Retry = &workflow.Retry{MaxRetries: 1}
 			w := enginetest.New(t,
 				typedFlow(enginetest.Graph(nodes(s), ""), enginetest.Graph(nodes(funcNode("x")), "")), h)
-			w.StartWith(engine.RunCreated{})
+			w.StartWith(event.RunCreated{})
 			if len(w.Pending) > 0 {
 				w.Finish("s/x", update("d=7"))
 			}
-			i := slices.IndexFunc(w.Events, func(e engine.Event) bool { return e.Data.Type() == "step.retrying" })
+			i := slices.IndexFunc(w.Events, func(e event.Event) bool { return e.Data.Type() == "step.retrying" })
 			if i < 0 {
 				t.Fatalf("it is not tried again\n%s", w.Log())
 			}
-			if f := w.Events[i].Data.(*engine.StepRetrying).Error; f.Code != engine.CodeFunc || f.Node != "s" ||
+			if f := w.Events[i].Data.(*event.StepRetrying).Error; f.Code != event.CodeFunc || f.Node != "s" ||
 				!strings.Contains(f.Message, tc.want) {
 				t.Errorf("failure %+v", f)
 			}
@@ -160,7 +161,7 @@ func TestSubflowMappersFail(t *testing.T) {
 				t.Errorf("x sees %s", got)
 			}
 			w.Finish("s/x", update(""))
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			if got := show(w.Run.State()); got != "k=3" {
 				t.Errorf("the run ends with %s", got)
 			}
@@ -188,12 +189,12 @@ func TestSubflowIterations(t *testing.T) {
 	}})
 	w.SkipLaws = true // the condition counts, and a fold must not repeat that
 	w.Func = func(*engine.CallFunc) *engine.FuncResult { return update("") }
-	w.StartWith(engine.RunCreated{})
+	w.StartWith(event.RunCreated{})
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	ran := map[string][]int{}
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.StepStarted); ok {
+		if d, ok := e.Data.(*event.StepStarted); ok {
 			ran[e.Node] = append(ran[e.Node], d.Iteration)
 		}
 	}
@@ -231,7 +232,7 @@ func TestSubflowStateInBranches(t *testing.T) {
 				"f:a -> a; f:b -> b; a -> f/join; b -> f/join"), flow())
 			g.Rules.Reducers = tc.reducers
 			w := enginetest.New(t, g, mappers(t))
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
+			w.StartWith(event.RunCreated{Input: event.Value(`{"n":1}`)})
 			for _, node := range []string{"b/p", "a/p", "a/q", "b/q"} {
 				w.Finish(node, update("m=3"))
 			}
@@ -243,7 +244,7 @@ func TestSubflowStateInBranches(t *testing.T) {
 				w.Finish(node, update(""))
 			}
 			if tc.end == "" {
-				if f := failure(t, w); f.Code != engine.CodeStateConflict ||
+				if f := failure(t, w); f.Code != event.CodeStateConflict ||
 					!strings.Contains(f.Message, `nodes "a" and "b" both changed field "k"`) {
 					t.Errorf("failure %+v", f)
 				}
@@ -264,7 +265,7 @@ func TestSubflowState_InvalidJournal(t *testing.T) {
 	world := func() *enginetest.World {
 		w := enginetest.New(t, typedFlow(enginetest.Graph(nodes(funcNode("a"), subNode("s", true), funcNode("z")),
 			"a -> s; s -> z"), enginetest.Graph(nodes(funcNode("x"), funcNode("y")), "x -> y")), mappers(t))
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
+		w.StartWith(event.RunCreated{Input: event.Value(`{"n":1}`)})
 		w.Finish("a", update(""))
 		w.Finish("s/x", update(""))
 		w.Finish("s/y", update(""))
@@ -272,13 +273,13 @@ func TestSubflowState_InvalidJournal(t *testing.T) {
 	}
 	edges := 0
 	for i, e := range world().Events {
-		d, ok := e.Data.(*engine.EdgeTaken)
+		d, ok := e.Data.(*event.EdgeTaken)
 		if !ok || d.State != nil {
 			continue
 		}
 		edges++
 		w := world()
-		w.Events[i].Data.(*engine.EdgeTaken).State = map[string]engine.Value{"n": engine.Value("2")}
+		w.Events[i].Data.(*event.EdgeTaken).State = map[string]event.Value{"n": event.Value("2")}
 		if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil ||
 			!strings.Contains(err.Error(), "edge.taken") {
 			t.Errorf("event %d: %v", i+1, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -55,7 +56,7 @@ func TestSubflowRetriesAfterCrash(t *testing.T) {
 	w.Finish("s/x", enginetest.Say("x2"))
 	w.Finish("s/y", enginetest.Say("y2"))
 	w.Finish("z", enginetest.Say("z"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestSubflowRetries_CrashBeforeRetry checks that a sub-flow that waits for its next attempt when
@@ -66,7 +67,7 @@ func TestSubflowRetries_CrashBeforeRetry(t *testing.T) {
 	w.Start("go")
 	w.Finish("s/x", enginetest.Fails("server", "boom"))
 	w.Crash()
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("retry:1")
 	w.Crash()
 	w.Finish("s/x", enginetest.Say("x2"))

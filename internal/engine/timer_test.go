@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -38,7 +39,7 @@ func TestTimeoutAfterRecovery(t *testing.T) {
 		t.Errorf("time is over %s after the recovery, want 40s", got)
 	}
 	w.Fire("timeout")
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	w.CheckPrefixes()
 }
 
@@ -86,12 +87,12 @@ func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
 func TestPause_CancelledCallsSettle(t *testing.T) {
 	t.Parallel()
 	w := race(t, nil)
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("settle")
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w = race(t, nil)
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.CheckPrefixes()
 	w = race(t, nil)
 	w.Feed(engine.Answer{Value: enginetest.Text("at once")}) // the running timer does no harm
@@ -107,12 +108,12 @@ func TestLimit_CancelledCallsSettle(t *testing.T) {
 		three := 3
 		g.Limits.MaxSteps = &three
 	})
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("settle")
 	wantTrace(t, w, 0, "+f, +a, +b, .a, xb, .f, failed max_steps")
 	four := 4
 	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: &four}})
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 }
 
 // TestReopenedRunSettles checks that a reopened run waits for cancelled calls again, with a timer
@@ -124,7 +125,7 @@ func TestReopenedRunSettles(t *testing.T) {
 		g.Edges = append(g.Edges[:4], workflow.Edge{From: "f/join", To: "z"})
 	})
 	w.Fire("timeout") // before the cancelled call has settled, during the call of z
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	w.Timers, w.Pending, w.Cancelled = nil, nil, map[string]bool{}
 	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}})
 	if got := w.PendingNodes(); got != "z" {
@@ -134,7 +135,7 @@ func TestReopenedRunSettles(t *testing.T) {
 		t.Errorf("%d calls in flight, want 1: the cancelled one was given up", got)
 	}
 	w.Finish("z", enginetest.Say("end"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestTimeoutWhileSettling checks that a run that has finished its work and only waits for
@@ -145,9 +146,9 @@ func TestTimeoutWhileSettling(t *testing.T) {
 		g.Limits.Timeout = workflow.Duration(time.Second)
 		g.Edges = g.Edges[:4]
 	})
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Fire("timeout")
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestTimeoutWhileEnding checks that the time limit also applies to how long a failing run, or one

@@ -21,10 +21,10 @@ type Hold struct {
 	Prompt  string
 	Options []string
 	// Schema is the schema that the answer to a question must match; nil accepts anything.
-	Schema Value
+	Schema event.Value
 	// Arguments are the arguments that the tool would receive. Binding identifies this particular
 	// action and is not empty (SEC12).
-	Arguments Value
+	Arguments event.Value
 	Binding   string
 	// Changed reports that the tool's definition differs from the one that the run has pinned
 	// (SEC14).
@@ -32,9 +32,9 @@ type Hold struct {
 	// Below is set if the call started a child run that waits. Tool and Arguments then belong to
 	// the call held in the child run, and Input is the input of the node that waits there. The call
 	// is made again after any answer.
-	Below *Below
+	Below *event.Below
 	Tool  string
-	Input Value
+	Input event.Value
 	// Signal is the name of the signal that the child run waits for, if Kind is
 	// workflow.WaitSignal.
 	Signal string
@@ -51,14 +51,14 @@ func (m *machine) handleHeld(d ToolHeld) {
 	step, attempt, h := c.Step, c.Attempt, d.Hold
 	late, failing := c.State == loop.Cancelled, m.state.isFailing()
 	if late || failing {
-		m.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled,
+		m.emitStep(step, &event.ToolFailed{Call: key, Attempt: attempt, Error: event.Failure{Code: event.CodeCancelled,
 			Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
 			m.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
 		}
 		return
 	}
-	opened := &WaitOpened{
+	opened := &event.WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt),
 		Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed,
@@ -96,13 +96,13 @@ func checkHold(d ToolHeld) error {
 
 // continueHeld continues a held call after a person answered. An approved call needs nothing here:
 // WaitAnswered has made it due.
-func (m *machine) continueHeld(key string, ans *WaitAnswered) {
+func (m *machine) continueHeld(key string, ans *event.WaitAnswered) {
 	c := m.state.Loop.Call(key)
 	if c == nil || ans.Decision == workflow.PortApprove || m.state.Waits.Get(ans.Wait).Below != nil {
 		return
 	}
 	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
-	out := &ToolReturned{Call: key, Attempt: c.Attempt, Text: expr.Text(ans.Answer), Structured: ans.Answer}
+	out := &event.ToolReturned{Call: key, Attempt: c.Attempt, Text: expr.Text(ans.Answer), Structured: ans.Answer}
 	if ans.Decision != "" {
 		out.Text, out.Structured, out.IsError = rejection(name, ans.Note), nil, true
 	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
@@ -114,12 +114,12 @@ func (m *machine) continueHeld(key string, ans *WaitAnswered) {
 	case inAgent:
 		m.turnAnswered(step, fr)
 	case ans.Decision == "":
-		m.completeStep(step, &StepCompleted{Given: true}, m.state.plan.out...)
+		m.completeStep(step, &event.StepCompleted{Given: true}, m.state.plan.out...)
 	case len(m.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
-		m.completeStep(step, &StepCompleted{Same: true}, workflow.PortReject)
+		m.completeStep(step, &event.StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person rejected the call.
-		f := Failure{Code: CodeRejected, Message: out.Text, Node: m.graph.NodeID(step)}
+		f := event.Failure{Code: event.CodeRejected, Message: out.Text, Node: m.graph.NodeID(step)}
 		if !m.handledByProgram(step, "", &f, nil) {
 			m.failForGood(step, f)
 		}
@@ -146,7 +146,7 @@ func refused(title, note string) string {
 
 // askAbout asks a person how to proceed with a call whose outcome is unknown.
 func (m *machine) askAbout(key string, c *loop.Call, why string) {
-	m.emitStep(c.Step, &WaitOpened{
+	m.emitStep(c.Step, &event.WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key,
 		Options: []string{"retry", "skip", "fail"}, Remind: m.state.remindAt(m.now, 0),
 		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail "+
@@ -155,10 +155,10 @@ func (m *machine) askAbout(key string, c *loop.Call, why string) {
 }
 
 // answeredBudget continues a run that asked for a larger budget, or ends it.
-func (m *machine) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
+func (m *machine) answeredBudget(w *waits.Wait, ans *event.WaitAnswered) {
 	step, met := w.Step, *w.Limit
-	if m.state.Status == StatusPaused {
-		m.emit(0, "", &RunResumed{Reason: "answer"})
+	if m.state.Status == event.StatusPaused {
+		m.emit(0, "", &event.RunResumed{Reason: "answer"})
 	}
 	m.emitStep(step, ans)
 	if ans.Limits == nil {

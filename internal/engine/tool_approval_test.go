@@ -10,6 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -65,7 +67,7 @@ func TestHeldCalls(t *testing.T) {
 							first.Iteration, first.Definition)
 					}
 					w.FinishAt(0, enginetest.Held("bound", args))
-					wantStatus(t, w, engine.StatusPaused)
+					wantStatus(t, w, event.StatusPaused)
 					die()
 					wait := waitOf(t, w, "")
 					if wait.Tool != "act" || string(wait.Arguments) != args || wait.Binding != "bound" ||
@@ -74,16 +76,16 @@ func TestHeldCalls(t *testing.T) {
 						t.Errorf("the wait shows %+v", wait)
 					}
 					for _, odd := range []string{`"maybe"`, `"retry"`, `{"decision":"later"}`, `{"approved":true}`} {
-						if err := w.Try(engine.Answer{Wait: wait.ID, Value: engine.Value(odd)}); !errors.Is(err,
-							engine.ErrAnswer) {
+						if err := w.Try(engine.Answer{Wait: wait.ID, Value: event.Value(odd)}); !errors.Is(err,
+							waits.ErrAnswer) {
 							t.Errorf("answer %s: %v, want ErrAnswer", odd, err)
 						}
 					}
 					if len(w.Pending) > 0 {
 						t.Fatalf("%s was called before anybody answered", w.PendingNodes())
 					}
-					w.Feed(engine.Answer{Wait: wait.ID, Value: engine.Value(tc.answer)})
-					w.Feed(engine.Answer{Wait: wait.ID, Value: engine.Value(tc.answer)}) // P24: a double click
+					w.Feed(engine.Answer{Wait: wait.ID, Value: event.Value(tc.answer)})
+					w.Feed(engine.Answer{Wait: wait.ID, Value: event.Value(tc.answer)}) // P24: a double click
 					if name == "approve" {
 						die()
 						c := w.Pending[0].(*engine.CallTool)
@@ -104,7 +106,7 @@ func TestHeldCalls(t *testing.T) {
 					if !crash || name == "reject" {
 						wantTrace(t, w, 0, want)
 					}
-					if err := w.Try(engine.Answer{Wait: wait.ID, Value: engine.Value(`"opposite"`)}); err == nil {
+					if err := w.Try(engine.Answer{Wait: wait.ID, Value: event.Value(`"opposite"`)}); err == nil {
 						t.Error("another answer was taken")
 					}
 					w.CheckPrefixes()
@@ -156,8 +158,8 @@ func TestHeldCalls_NestedAgents(t *testing.T) {
 				w.FinishAt(0, enginetest.Held("of "+c.Agent.ID, string(c.Arguments)))
 			}
 			w.Crash()
-			wantStatus(t, w, engine.StatusPaused)
-			if err := w.Try(engine.Answer{Value: engine.Value(`"approve"`)}); !errors.Is(err, engine.ErrWaitAmbiguous) {
+			wantStatus(t, w, event.StatusPaused)
+			if err := w.Try(engine.Answer{Value: event.Value(`"approve"`)}); !errors.Is(err, waits.ErrAmbiguous) {
 				t.Errorf("an answer without id: %v, want ErrWaitAmbiguous", err)
 			}
 			for n, i := range order {
@@ -167,9 +169,9 @@ func TestHeldCalls_NestedAgents(t *testing.T) {
 					t.Errorf("the wait of %s shows %s", id, wait.Arguments)
 				}
 				if id == "b" {
-					w.Feed(engine.Answer{Wait: wait.ID, Value: engine.Value(`"reject"`), Note: "no for b"})
+					w.Feed(engine.Answer{Wait: wait.ID, Value: event.Value(`"reject"`), Note: "no for b"})
 				} else {
-					w.Feed(engine.Answer{Wait: wait.ID, Value: engine.Value(`"approve"`)})
+					w.Feed(engine.Answer{Wait: wait.ID, Value: event.Value(`"approve"`)})
 					c := w.Pending[len(w.Pending)-1].(*engine.CallTool)
 					if c.Agent.ID != id || c.Approved != "of "+id {
 						t.Errorf("after the answer for %s, %s is called, approved as %q", id, c.Agent.ID, c.Approved)
@@ -192,7 +194,7 @@ func TestHeldCalls_NestedAgents(t *testing.T) {
 				}
 				w.Finish("agent "+id, enginetest.Say("%s ends", id))
 			}
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			w.CheckPrefixes()
 		})
 	}
@@ -226,19 +228,19 @@ func TestHeldQuestion(t *testing.T) {
 				}
 				w.FinishAt(0, enginetest.AsksPerson("Which?", tc.schema))
 				w.Crash()
-				err := w.Try(engine.Answer{Value: engine.Value(tc.answer)})
+				err := w.Try(engine.Answer{Value: event.Value(tc.answer)})
 				if tc.want == "" {
-					if !errors.Is(err, engine.ErrAnswer) {
+					if !errors.Is(err, waits.ErrAnswer) {
 						t.Errorf("got %v, want ErrAnswer", err)
 					}
-					wantStatus(t, w, engine.StatusPaused)
+					wantStatus(t, w, event.StatusPaused)
 					return
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 				if node.ID == "t" {
-					wantStatus(t, w, engine.StatusCompleted)
+					wantStatus(t, w, event.StatusCompleted)
 					return
 				}
 				if got := enginetest.Conv(w.Asked("a").Messages[2:]); got != "tool 1: "+tc.want+"\n" {
@@ -271,7 +273,7 @@ func TestHeldCalls_HeldTwice(t *testing.T) {
 		}
 	}
 	w.FinishAt(0, enginetest.Returns("done"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	if err := w.Try(engine.ToolHeld{ID: "1.0.1#1", Hold: engine.Hold{Kind: workflow.WaitApproval}}); !errors.Is(err,
 		engine.ErrInput) {
 		t.Errorf("a hold without binding: %v, want ErrInput", err)
@@ -295,9 +297,9 @@ func TestHeldCalls_Ended(t *testing.T) {
 		id := waitOf(t, w, "").ID
 		w.Feed(engine.Cancel{Reason: "enough"})
 		w.Go(nil)
-		wantStatus(t, w, engine.StatusCancelled)
-		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err,
-			engine.ErrWaitClosed) {
+		wantStatus(t, w, event.StatusCancelled)
+		if err := w.Try(engine.Answer{Wait: id, Value: event.Value(`"approve"`)}); !errors.Is(err,
+			waits.ErrClosed) {
 			t.Errorf("P24: %v, want ErrWaitClosed", err)
 		}
 	})
@@ -307,7 +309,7 @@ func TestHeldCalls_Ended(t *testing.T) {
 		w.Start("go")
 		w.Feed(engine.Cancel{Reason: "enough"})
 		w.FinishAt(0, enginetest.Held("x", `{}`))
-		wantStatus(t, w, engine.StatusCancelled)
+		wantStatus(t, w, event.StatusCancelled)
 		if n := len(w.Run.Waits()); n > 0 {
 			t.Errorf("%d waits are open", n)
 		}
@@ -322,29 +324,29 @@ func TestHeldCalls_Ended(t *testing.T) {
 		for len(w.Pending) > 0 {
 			w.FinishAt(0, enginetest.Held("x", `{}`))
 		}
-		wantStatus(t, w, engine.StatusFailed)
+		wantStatus(t, w, event.StatusFailed)
 	})
 	t.Run("budget", func(t *testing.T) {
 		t.Parallel()
 		w := enginetest.New(t, fork(""), nil)
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxTokens: 100}})
+		w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxTokens: 100}})
 		w.Finish("t", enginetest.Held("x", `{}`))
 		asks := enginetest.Asks(enginetest.Call("1", "act", `{}`))
 		asks.Usage = &chat.Usage{InputTokens: 99, OutputTokens: 1}
 		w.Finish("b", asks)
 		w.Finish("b", enginetest.Returns("found")) // and no model call after it
-		wantStatus(t, w, engine.StatusFailed)
+		wantStatus(t, w, event.StatusFailed)
 		id := w.Run.Waits()[0].ID
-		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err,
-			engine.ErrWaitClosed) {
+		if err := w.Try(engine.Answer{Wait: id, Value: event.Value(`"approve"`)}); !errors.Is(err,
+			waits.ErrClosed) {
 			t.Errorf("an answer to an ended run: %v, want ErrWaitClosed", err)
 		}
 		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100_000}})
-		w.Feed(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)})
+		w.Feed(engine.Answer{Wait: id, Value: event.Value(`"approve"`)})
 		w.Finish("t", enginetest.Returns("done"))
 		w.Finish("b", enginetest.Say("end"))
 		w.Finish("z", enginetest.Say("end"))
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 	})
 }
 
@@ -360,7 +362,7 @@ func TestHeldCalls_Canvas(t *testing.T) {
 	w.Finish("a", enginetest.Asks(enginetest.Call("1", "act", `{}`)))
 	w.Finish("tool act", enginetest.Held("x", `{}`))
 	w.Finish("b", enginetest.Say("b"))
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	if len(w.Pending) > 0 {
 		t.Fatalf("%s runs while the run holds", w.PendingNodes())
 	}
@@ -375,7 +377,7 @@ func TestHeldCalls_Canvas(t *testing.T) {
 	}
 	w.Finish("c", enginetest.Say("c"))
 	w.Finish("d", enginetest.Say("d"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 	w.CheckPrefixes()
 }
 
@@ -383,7 +385,7 @@ func TestHeldCalls_Canvas(t *testing.T) {
 // and with it the run, instead of being reported to the model, also in a sub-agent.
 func TestUnattendedCall(t *testing.T) {
 	t.Parallel()
-	failed := &engine.ToolResult{Failure: &engine.Failure{Code: engine.CodeUnattended, Message: "add a line"}}
+	failed := &engine.ToolResult{Failure: &event.Failure{Code: event.CodeUnattended, Message: "add a line"}}
 	for _, depth := range []int{0, 1} {
 		node := enginetest.Agent("a")
 		node.Retry = &workflow.Retry{MaxRetries: 3}
@@ -399,7 +401,7 @@ func TestUnattendedCall(t *testing.T) {
 		}
 		w.Finish("agent "+at, enginetest.Asks(enginetest.Call("1", "act", `{}`)))
 		w.Finish("tool act", failed)
-		wantStatus(t, w, engine.StatusFailed)
+		wantStatus(t, w, event.StatusFailed)
 		if !strings.Contains(w.Log(), `run.failed {"error":{"code":"unattended"`) {
 			t.Errorf("the step did not fail for this reason:\n%s", w.Log())
 		}
@@ -422,7 +424,7 @@ func TestMaxConcurrency_AnswerQueues(t *testing.T) {
 			w.Start("go")
 			w.Finish("a", enginetest.Asks(enginetest.Call("1", "user_prompt", `{}`)))
 			w.FinishAt(0, hold)
-			answer := engine.Answer{Value: engine.Value(`"reject"`)}
+			answer := engine.Answer{Value: event.Value(`"reject"`)}
 			if err := w.Try(answer); err != nil {
 				t.Fatal(err)
 			}
@@ -432,7 +434,7 @@ func TestMaxConcurrency_AnswerQueues(t *testing.T) {
 			}
 			w.Finish("b", enginetest.Say("b"))
 			w.Finish("a", enginetest.Say("a"))
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 			w.CheckPrefixes()
 		})
 	}
@@ -479,9 +481,9 @@ func TestGuardedDelegation(t *testing.T) {
 					}
 					if tc.answer != "" {
 						w.FinishAt(0, enginetest.Held("bound", string(c.Arguments)))
-						wantStatus(t, w, engine.StatusPaused)
+						wantStatus(t, w, event.StatusPaused)
 						die()
-						w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(tc.answer)})
+						w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: event.Value(tc.answer)})
 						die()
 					}
 					if tc.result != nil {
@@ -520,7 +522,7 @@ func TestGuardedDelegation(t *testing.T) {
 						}
 						w.Finish("agent root", enginetest.Say("end"))
 					}
-					wantStatus(t, w, engine.StatusCompleted)
+					wantStatus(t, w, event.StatusCompleted)
 					w.CheckPrefixes()
 				})
 			}
@@ -546,7 +548,7 @@ func TestGuardedDelegation_Ended(t *testing.T) {
 			t.Errorf("called as %+v", c)
 		}
 	}
-	w.Finish("t", &engine.ToolResult{Failure: &engine.Failure{Code: "server", Message: "boom"}})
+	w.Finish("t", &engine.ToolResult{Failure: &event.Failure{Code: "server", Message: "boom"}})
 	w.Finish("tool ask", &engine.ToolResult{Permitted: true})
 	if strings.Contains(w.Log(), "subagent.started") {
 		t.Errorf("a failing run delegates\n%s", w.Log())

@@ -11,13 +11,14 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // prices are the prices of every run of a script: for every agent without a named model, a million
 // tokens cost 1 USD for input and 2 USD for output.
-var prices = []engine.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 2_000_000}}}
+var prices = []event.Price{{Rate: chat.Rate{Input: 1_000_000, Output: 2_000_000}}}
 
 func argument(d *datadriven.TestData, key string) (datadriven.CmdArg, bool) {
 	for _, a := range d.CmdArgs {
@@ -51,15 +52,15 @@ func number(t *testing.T, d *datadriven.TestData, key string) int64 {
 }
 
 // value parses an object, a list or a number as JSON, and everything else as a string.
-func value(in string) engine.Value {
+func value(in string) event.Value {
 	if json.Valid([]byte(in)) {
-		return engine.Value(in)
+		return event.Value(in)
 	}
 	return enginetest.Text(in)
 }
 
 // object parses an object of values.
-func object(t *testing.T, d *datadriven.TestData, in string) (out map[string]engine.Value) {
+func object(t *testing.T, d *datadriven.TestData, in string) (out map[string]event.Value) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(in), &out); err != nil {
 		d.Fatalf(t, "%v", err)
@@ -99,7 +100,7 @@ func budget(t *testing.T, d *datadriven.TestData, prefix string) *workflow.Budge
 // decide. All other lines are the text. in=N and out=N are the tokens used.
 func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelResult {
 	t.Helper()
-	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: engine.Value(stringOf(d, "pins")),
+	r := engine.ModelResult{ID: id, Stop: stringOf(d, "stop"), Pins: event.Value(stringOf(d, "pins")),
 		Usage: &chat.Usage{InputTokens: max(1, number(t, d, "in")), OutputTokens: max(1, number(t, d, "out"))}}
 	var said []string
 	for line := range strings.Lines(d.Input) {
@@ -125,10 +126,10 @@ func modelResult(t *testing.T, d *datadriven.TestData, id string) engine.ModelRe
 // held parses a tool result which says that a person must first decide about the call or, with
 // `question`, provide its result.
 func held(d *datadriven.TestData, id string) engine.ToolHeld {
-	h := engine.Hold{Kind: workflow.WaitApproval, Prompt: d.Input, Arguments: engine.Value(`{}`),
+	h := engine.Hold{Kind: workflow.WaitApproval, Prompt: d.Input, Arguments: event.Value(`{}`),
 		Binding: "binding-of-" + id}
 	if run := stringOf(d, "run"); run != "" { // the call started a run that waits
-		h.Below = &engine.Below{Run: run, Wait: stringOf(d, "wait")}
+		h.Below = &event.Below{Run: run, Wait: stringOf(d, "wait")}
 	}
 	if _, ok := argument(d, "question"); ok {
 		h.Kind = workflow.WaitQuestion
@@ -149,7 +150,7 @@ func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResu
 		case "goto":
 			r.Goto = strings.Fields(rest)
 		case "signal":
-			r.Signals = append(r.Signals, engine.SignalRaised{Signal: rest})
+			r.Signals = append(r.Signals, event.SignalRaised{Signal: rest})
 		default:
 			d.Fatalf(t, "unknown line %q", line)
 		}
@@ -161,7 +162,7 @@ func funcResult(t *testing.T, d *datadriven.TestData, id string) engine.FuncResu
 // what the call was to start; unknown=POLICY means that a tool may have done its work.
 func failed(t *testing.T, d *datadriven.TestData, id string, c engine.Command) engine.InputData {
 	t.Helper()
-	f := &engine.Failure{Code: stringOf(d, "code"), Message: d.Input}
+	f := &event.Failure{Code: stringOf(d, "code"), Message: d.Input}
 	if v := stringOf(d, "retry_after"); v != "" {
 		f.RetryAfterMS = duration(t, d, v).Milliseconds()
 	}
@@ -180,9 +181,9 @@ func used(t *testing.T, d *datadriven.TestData, id string) engine.CallUse {
 	t.Helper()
 	_, ended := argument(d, "ended")
 	n := number(t, d, "tokens")
-	return engine.CallUse{ID: id, Run: stringOf(d, "run"), Key: stringOf(d, "key"), Ended: ended, Used: engine.Used{
+	return engine.CallUse{ID: id, Run: stringOf(d, "run"), Key: stringOf(d, "key"), Ended: ended, Used: event.Used{
 		OutputTokens: n, ModelCalls: int(number(t, d, "calls")),
-		Borne: engine.Spent{Tokens: n, Calls: number(t, d, "calls")},
+		Borne: event.Spent{Tokens: n, Calls: number(t, d, "calls")},
 	}}
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // eventLine formats an event: its public number, its type, node#step, and the fields that matter to
 // a reader.
-func eventLine(e *engine.Event) string {
+func eventLine(e *event.Event) string {
 	where := e.Node
 	if e.Step > 0 {
 		where += "#" + strconv.Itoa(e.Step)
@@ -46,18 +47,18 @@ func (f *fields) add(name string, v any) {
 		if v {
 			*f = append(*f, name)
 		}
-	case engine.Value:
+	case event.Value:
 		if v != nil {
 			*f = append(*f, name+"="+short(v))
 		}
-	case map[string]engine.Value:
+	case map[string]event.Value:
 		if v != nil {
 			b, _ := json.Marshal(v) // values are valid JSON
-			f.add(name, engine.Value(b))
+			f.add(name, event.Value(b))
 		}
 	case []string:
 		f.add(name, strings.Join(v, ","))
-	case *engine.Failure:
+	case *event.Failure:
 		if v != nil {
 			*f = append(*f, strings.TrimSpace(v.Code+" "+quoted(v.Message)))
 		}
@@ -70,41 +71,41 @@ func (f *fields) add(name string, v any) {
 
 // eventFields lists what a reader of a transcript needs to know about an event. Omitted fields,
 // such as prompts, appear in the commands or do not affect the engine's decisions.
-func eventFields(e *engine.Event) (f fields) {
+func eventFields(e *event.Event) (f fields) {
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		f.add("input", d.Input)
 		f.add("above", d.Above)
-	case *engine.RunPaused:
+	case *event.RunPaused:
 		f.add("wait", d.Wait)
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		f.add("reason", d.Reason)
 		f.add("above", d.Above)
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		f.add("output", "of#"+strconv.Itoa(d.OutputStep))
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		f.add("", &d.Error)
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		f.add("reason", quoted(d.Reason))
-	case *engine.RunCancelling:
+	case *event.RunCancelling:
 		f.add("reason", quoted(d.Reason))
-	case *engine.LimitReached:
+	case *event.LimitReached:
 		f.add("limit", d.Limit)
 		f.add("max", d.Max)
 		f.add("detail", d.Detail)
-	case *engine.TimerFired:
+	case *event.TimerFired:
 		f.add("timer", d.Timer)
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		f.add("signal", d.Signal)
-	case *engine.SignalReceived:
+	case *event.SignalReceived:
 		f.add("signal", d.Signal)
 		f.add("value", d.Value)
-	case *engine.ToolsPinned:
+	case *event.ToolsPinned:
 		f.add("pins", d.Pins)
-	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
-		*engine.StepSkipped, *engine.EdgeTaken, *engine.ConditionChecked:
+	case *event.StepStarted, *event.StepRetrying, *event.StepCompleted, *event.StepFailed, *event.StepCancelled,
+		*event.StepSkipped, *event.EdgeTaken, *event.ConditionChecked:
 		return stepFields(e)
-	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded, *engine.WaitClosed:
+	case *event.WaitOpened, *event.WaitAnswered, *event.WaitReminded, *event.WaitClosed:
 		return waitFields(e)
 	default:
 		return callFields(e)
@@ -112,9 +113,9 @@ func eventFields(e *engine.Event) (f fields) {
 	return f
 }
 
-func stepFields(e *engine.Event) (f fields) {
+func stepFields(e *event.Event) (f fields) {
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		f.add("from", origin(d.From))
 		f.add("tokens", numbers(d.Tokens))
 		f.add("scope", d.Scope)
@@ -124,13 +125,13 @@ func stepFields(e *engine.Event) (f fields) {
 		if d.Recipe != nil {
 			f.add("recipe", recipeText(d.Recipe))
 		}
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		f.add("call", d.Call)
 		f.add("attempt", d.Attempt)
 		f.add("model", d.Model)
 		f.add("in", d.Until.Sub(e.At).String())
 		f.add("", &d.Error)
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		f.add("same", d.Same)
 		f.add("reply", d.Reply)
 		f.add("json", d.JSON)
@@ -139,21 +140,21 @@ func stepFields(e *engine.Event) (f fields) {
 		f.add("update", d.Update)
 		f.add("ports", d.Ports)
 		f.add("goto", d.Goto)
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		f.add("", &d.Error)
 		f.add("port", d.Port)
-	case *engine.StepCancelled:
+	case *event.StepCancelled:
 		f.add("reason", quoted(d.Reason))
-	case *engine.StepSkipped:
+	case *event.StepSkipped:
 		f.add("reason", quoted(d.Reason))
-	case *engine.EdgeTaken:
+	case *event.EdgeTaken:
 		f.add("to", d.To)
 		f.add("token", d.Token)
 		f.add("scope", d.Scope)
 		f.add("branch", d.Branch)
 		f.add("held", d.Queued)
 		f.add("state", d.State)
-	case *engine.ConditionChecked:
+	case *event.ConditionChecked:
 		f.add("case", strconv.Itoa(d.Index))
 		f.add(cmp.Or(d.Op, "expression"), quoted(d.Text))
 		f.add("result", strconv.FormatBool(d.Result))
@@ -161,9 +162,9 @@ func stepFields(e *engine.Event) (f fields) {
 	return f
 }
 
-func waitFields(e *engine.Event) (f fields) {
+func waitFields(e *event.Event) (f fields) {
 	switch d := e.Data.(type) {
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		f.add("wait", d.Wait)
 		f.add("kind", d.Kind)
 		f.add("call", d.Call)
@@ -173,7 +174,7 @@ func waitFields(e *engine.Event) (f fields) {
 		}
 		f.add("signal", d.Signal)
 		f.add("prompt", quoted(d.Prompt))
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		f.add("wait", d.Wait)
 		f.add("decision", d.Decision)
 		f.add("answer", d.Answer)
@@ -181,19 +182,19 @@ func waitFields(e *engine.Event) (f fields) {
 		if d.Kept != 0 {
 			f.add("kept", strconv.Itoa(d.Kept))
 		}
-	case *engine.WaitReminded:
+	case *event.WaitReminded:
 		f.add("wait", d.Wait)
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		f.add("wait", d.Wait)
 		f.add("reason", d.Reason)
 	}
 	return f
 }
 
-func callFields(e *engine.Event) (f fields) {
+func callFields(e *event.Event) (f fields) {
 	call := func(key string, attempt int) { f.add("call", key+"#"+strconv.Itoa(attempt)) }
 	switch d := e.Data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		call(d.Call, d.Attempt)
 		f.add("frame", d.Frame)
 		f.add("model", d.Model)
@@ -208,7 +209,7 @@ func callFields(e *engine.Event) (f fields) {
 			f.add("reserved", fmt.Sprintf("%d+%d", v.Input, v.Output))
 			f.add("bound", v.Bound)
 		}
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		call(d.Call, d.Attempt)
 		f.add("text", quoted(d.Message.Text.String()))
 		for _, tc := range d.Message.ToolCalls {
@@ -222,38 +223,38 @@ func callFields(e *engine.Event) (f fields) {
 		}
 		f.add("stop", d.Stop)
 		f.add("late", d.Late)
-	case *engine.AgentCompacted:
+	case *event.AgentCompacted:
 		f.add("call", d.Call)
 		f.add("messages", fmt.Sprintf("%d->%d", d.Before, d.After))
 		if d.Error != nil {
 			f.add("", d.Error)
 		}
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		call(d.Call, d.Attempt)
 		f.add("", &d.Error)
 		f.add("late", d.Late)
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		call(d.Call, d.Attempt)
 		f.add("frame", d.Frame)
 		f.add("tool", d.Tool)
 		f.add("arguments", d.Arguments)
 		f.add("check-only", d.CheckOnly)
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		if d.Call != "" {
 			call(d.Call, d.Attempt)
 		}
 		f.add("text", quoted(d.Text))
 		f.add("error", d.IsError)
 		f.add("late", d.Late)
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		call(d.Call, d.Attempt)
 		f.add("", &d.Error)
 		f.add("late", d.Late)
 		f.add("unknown", d.Unknown)
 		f.add("kept", d.Kept)
-	case *engine.FuncCalled:
+	case *event.FuncCalled:
 		call(d.Call, d.Attempt)
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		call(d.Call, d.Attempt)
 		f.add("output", d.Output)
 		f.add("update", d.Update)
@@ -261,34 +262,34 @@ func callFields(e *engine.Event) (f fields) {
 		f.add("", d.Error)
 		f.add("late", d.Late)
 		f.add("kept", d.Kept)
-	case *engine.FuncNoted:
+	case *event.FuncNoted:
 		call(d.Call, d.Attempt)
 		f.add("key", d.Key)
 		f.add("value", d.Value)
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		f.add("frame", d.Frame)
 		f.add("agent", d.Agent)
 		f.add("input", quoted(d.Input))
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		f.add("frame", d.Frame)
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		f.add("frame", d.Frame)
 		f.add("", &d.Error)
-	case *engine.AgentHanded:
+	case *event.AgentHanded:
 		f.add("from", d.From)
 		f.add("to", d.Agent)
-	case *engine.ChildStarted:
+	case *event.ChildStarted:
 		call(d.Call, d.Attempt)
 		f.add("run", d.Run)
 		f.add("part", d.Part)
-	case *engine.CallUsed:
+	case *event.CallUsed:
 		call(d.Call, d.Attempt)
 		f.add("run", d.Run)
 		f.add("key", d.Key)
 		f.add("tokens", d.Used.Borne.Tokens)
 		f.add("calls", d.Used.Borne.Calls)
 		f.add("ended", d.Ended)
-	case *engine.CallReserved:
+	case *event.CallReserved:
 		call(d.Call, d.Attempt)
 		f.add("key", d.Key)
 		f.add("output", d.Output)
@@ -390,9 +391,9 @@ func quoted(s string) string {
 }
 
 // short truncates a long value.
-func short(v engine.Value) string { return cut(v, 90) }
+func short(v event.Value) string { return cut(v, 90) }
 
-func cut(v engine.Value, most int) string {
+func cut(v event.Value, most int) string {
 	s := []rune(string(v))
 	if len(s) <= most {
 		return string(s)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 )
 
@@ -116,7 +117,7 @@ func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputDat
 	t.Helper()
 	switch d.Cmd {
 	case "start":
-		return engine.Start{Created: engine.RunCreated{Input: value(d.Input), Limits: limits(t, d),
+		return engine.Start{Created: event.RunCreated{Input: value(d.Input), Limits: limits(t, d),
 			Above: budget(t, d, "above"), Prices: prices}}, nil
 	case "answer":
 		return engine.Answer{Wait: stringOf(d, "wait"), Value: value(d.Input), Note: stringOf(d, "note"),
@@ -213,19 +214,19 @@ func (s *script) timer(t *testing.T, d *datadriven.TestData) engine.InputData {
 // wrong with it.
 func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
-	data, ok := engine.NewData(engine.Type(d.CmdArgs[0].Key))
+	data, ok := engine.NewData(event.Type(d.CmdArgs[0].Key))
 	if !ok {
 		d.Fatalf(t, "unknown event type")
 	}
 	if err := json.Unmarshal([]byte(d.Input), data); err != nil {
 		d.Fatalf(t, "%v", err)
 	}
-	e := engine.Event{Seq: s.w.Run.Seq() + 1, At: s.w.Now, Node: stringOf(d, "node"), Step: int(number(t, d, "step")),
+	e := event.Event{Seq: s.w.Run.Seq() + 1, At: s.w.Now, Node: stringOf(d, "node"), Step: int(number(t, d, "step")),
 		Data: data}
 	if n := number(t, d, "seq"); n > 0 {
 		e.Seq = uint64(n)
 	}
-	if err := s.w.Fold(len(s.w.Events)).Apply([]engine.Event{e}); err != nil {
+	if err := s.w.Fold(len(s.w.Events)).Apply([]event.Event{e}); err != nil {
 		return "error: " + err.Error()
 	}
 	return "accepted"
@@ -290,12 +291,12 @@ func (s *script) status() string {
 		waits = append(waits, w.ID)
 	}
 	list("out", calls)
-	if late := s.w.Run.InFlight() - len(calls); late > 0 && s.w.Run.Status() == engine.StatusRunning {
+	if late := s.w.Run.InFlight() - len(calls); late > 0 && s.w.Run.Status() == event.StatusRunning {
 		out += fmt.Sprintf("; %d cancelled", late)
 	}
 	list("timers", timers)
 	list("waits", waits)
-	if v := s.w.Run.Output(); v != nil && s.w.Run.Status() == engine.StatusCompleted {
+	if v := s.w.Run.Output(); v != nil && s.w.Run.Status() == event.StatusCompleted {
 		out += " with " + short(v)
 	}
 	return out

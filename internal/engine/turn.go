@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -29,8 +30,8 @@ func (m *machine) replied(id, fr int) {
 		return
 	}
 	if text := f.Stuck(a.Agent, last); text != "" {
-		m.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
-		m.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, m.failStep)
+		m.emitStep(id, &event.LimitReached{Limit: event.CodeNoProgress, Max: int64(a.Repeats())})
+		m.frameFailed(id, fr, event.Failure{Code: event.CodeNoProgress, Message: text}, m.failStep)
 		return
 	}
 	m.continueTurn(id, fr)
@@ -86,7 +87,7 @@ func (m *machine) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 	a := m.agent(id, fr)
 	var args map[string]json.RawMessage
 	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
-		m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
+		m.emitStep(id, &event.ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
 			Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
 		return
 	}
@@ -98,13 +99,14 @@ func (m *machine) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 		if !m.mayCallTool(id, "") {
 			return
 		}
-		m.emitStep(id, &ToolCalled{Call: m.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID,
-			CheckOnly: checkOnly})
+		m.emitStep(id, &event.ToolCalled{Call: m.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name,
+			ToolCallID: tc.ID,
+			CheckOnly:  checkOnly})
 		return
 	}
 	sub, input, ok := loop.Task(a.Agent, tc.Name, tc.Arguments)
 	if !ok {
-		m.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
+		m.emitStep(id, &event.ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true,
 			Text: "The call names none of the agents that take tasks: " + subagentNames(a.Agent) + "."})
 		return
 	}
@@ -121,7 +123,7 @@ func (m *machine) callTool(id, fr int, tc chat.ToolCall, checkOnly bool) {
 		m.frameFailed(id, fr, *failed, m.failStep)
 		return
 	}
-	m.emitStep(id, &SubagentStarted{
+	m.emitStep(id, &event.SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent,
 		Input: input, System: system, Depth: f.Depth + 1,
 	})

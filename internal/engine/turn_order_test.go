@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -153,7 +154,7 @@ func TestTurn_RandomOrder(t *testing.T) {
 				if answer == `"reject"` {
 					done[indexOfTool(rt, wait.Tool)] = true
 				}
-				w.Feed(engine.Answer{Wait: wait.ID, Value: engine.Value(answer)})
+				w.Feed(engine.Answer{Wait: wait.ID, Value: event.Value(answer)})
 			} else {
 				c := w.Pending[k].(*engine.CallTool)
 				i := index(c)

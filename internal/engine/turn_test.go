@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -19,14 +20,14 @@ func TestTurn_CallEndsAttempt(t *testing.T) {
 	t.Parallel()
 	a := enginetest.Agent("a")
 	a.Budget, a.OnError = &workflow.Budget{MaxTokens: 40_000}, "handle"
-	a.Retry = &workflow.Retry{MaxRetries: 3, Delay: workflow.Duration(time.Second), On: []string{engine.CodeCondition}}
+	a.Retry = &workflow.Retry{MaxRetries: 3, Delay: workflow.Duration(time.Second), On: []string{event.CodeCondition}}
 	g := enginetest.Graph(nodes(a, "z"), "a -> z", workflow.Agent{ID: "a",
 		Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
 	g.Edges[0].When = &workflow.Condition{Language: workflow.LangFunc, Func: "guard"}
 	failing := true
 	w := enginetest.New(t, g, &host{
-		onError: func(_ string, f engine.Failure, _ engine.View) (engine.ErrorAction, error) {
-			if f.Code == engine.CodeNodeBudget {
+		onError: func(_ string, f event.Failure, _ engine.View) (engine.ErrorAction, error) {
+			if f.Code == event.CodeNodeBudget {
 				return engine.ErrorAction{Kind: "skip"}, nil
 			}
 			return engine.ErrorAction{}, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -15,21 +16,21 @@ import (
 // after a crash, and that nodes of Go graphs then fail (P12, S2-46).
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	timeout := &engine.Failure{Code: "timeout", Message: "Tool timed out"}
+	timeout := &event.Failure{Code: "timeout", Message: "Tool timed out"}
 	skipped := "tool! 1: The outcome of this call is unknown; it was not repeated.\n"
 	for name, tc := range map[string]struct {
 		policy, answer string
 		calls          int
-		status         engine.Status
+		status         event.Status
 		code, conv     string
 	}{
-		"known": {"", "", 1, engine.StatusRunning, "", "tool! 1: Tool timed out\n"},
+		"known": {"", "", 1, event.StatusRunning, "", "tool! 1: Tool timed out\n"},
 		// no answer to the second attempt either
-		"retry":          {"retry", "", 2, engine.StatusRunning, "", "tool! 1: Tool timed out\n"},
-		"skip":           {"skip", "", 1, engine.StatusRunning, "", skipped},
-		"fail":           {"fail", "", 1, engine.StatusFailed, engine.CodeOutcomeUnknown, ""},
-		"ask, then skip": {"ask", "skip", 1, engine.StatusRunning, "", skipped},
-		"ask, then fail": {"ask", "fail", 1, engine.StatusFailed, engine.CodeOutcomeUnknown, ""},
+		"retry":          {"retry", "", 2, event.StatusRunning, "", "tool! 1: Tool timed out\n"},
+		"skip":           {"skip", "", 1, event.StatusRunning, "", skipped},
+		"fail":           {"fail", "", 1, event.StatusFailed, event.CodeOutcomeUnknown, ""},
+		"ask, then skip": {"ask", "skip", 1, event.StatusRunning, "", skipped},
+		"ask, then fail": {"ask", "fail", 1, event.StatusFailed, event.CodeOutcomeUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +53,7 @@ func TestUnknownOutcome(t *testing.T) {
 				t.Errorf("%d calls, want %d", calls, tc.calls)
 			}
 			if tc.answer != "" {
-				wantStatus(t, w, engine.StatusPaused)
+				wantStatus(t, w, event.StatusPaused)
 				w.Crash()
 				if p := waitOf(t, w, "").Prompt; !strings.Contains(p, "unknown: Tool timed out. Retry it") {
 					t.Errorf("the person is asked %q", p)
@@ -82,7 +83,7 @@ func TestUnknownOutcome(t *testing.T) {
 		g := enginetest.Graph(nodes(toolNode("t", "act")), "")
 		g.Rules = workflow.TypedRules()
 		w := enginetest.New(t, g, enginetest.Host{})
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+		w.StartWith(event.RunCreated{Input: event.Value(`{}`)})
 		w.FinishAt(0, &engine.ToolResult{Failure: timeout, Unknown: "ask"})
 		wantTrace(t, w, 0, "+t, !t timeout, failed timeout")
 	})
@@ -94,7 +95,7 @@ func TestPins_Recorded(t *testing.T) {
 	t.Parallel()
 	pins := func(w *enginetest.World) (out []string) {
 		for _, e := range w.Events {
-			if d, ok := e.Data.(*engine.ToolsPinned); ok {
+			if d, ok := e.Data.(*event.ToolsPinned); ok {
 				out = append(out, string(d.Pins))
 			}
 		}
@@ -103,17 +104,17 @@ func TestPins_Recorded(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes("a"), ""), nil)
 	w.Start("go")
 	reply := enginetest.Asks(enginetest.Call("1", "act", `{}`))
-	reply.Pins = engine.Value(`{"a": 1}`)
+	reply.Pins = event.Value(`{"a": 1}`)
 	w.Finish("a", reply)
 	held := enginetest.Held("x", `{}`)
-	held.Pins = engine.Value(`{"b":2}`)
+	held.Pins = event.Value(`{"b":2}`)
 	w.Finish("a", held)
-	if err := w.Try(engine.ModelResult{ID: "1.0.1#1", Pins: engine.Value(`{`)}); !errors.Is(err, engine.ErrInput) {
+	if err := w.Try(engine.ModelResult{ID: "1.0.1#1", Pins: event.Value(`{`)}); !errors.Is(err, engine.ErrInput) {
 		t.Errorf("pins that are no JSON: %v, want ErrInput", err)
 	}
-	w.Feed(engine.ModelResult{ID: "1.0.1#1", Pins: engine.Value(`{"c":3}`)})
+	w.Feed(engine.ModelResult{ID: "1.0.1#1", Pins: event.Value(`{"c":3}`)})
 	w.Feed(engine.Cancel{})
-	w.Feed(engine.ModelResult{ID: "1.0.1#1", Pins: engine.Value(`{"d":4}`)})
+	w.Feed(engine.ModelResult{ID: "1.0.1#1", Pins: event.Value(`{"d":4}`)})
 	if got := pins(w); !slices.Equal(got, []string{`{"a":1}`, `{"b":2}`, `{"c":3}`}) {
 		t.Errorf("pinned %s", got)
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -17,15 +19,15 @@ func TestValue_Normalized(t *testing.T) {
 	q := enginetest.Question("q")
 	tool := workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}}
 	w := enginetest.New(t, enginetest.Graph(nodes(q, tool, "a"), "q -> t; t -> a"), nil)
-	w.StartWith(engine.RunCreated{Input: engine.Value(`{ "in" : "<b>" }`)})
-	w.Feed(engine.Answer{Value: engine.Value(` { "a": "<i>&" } `)})
-	if err := w.Try(engine.Answer{Wait: "w1", Value: engine.Value(`{"a":"<i>&"}`)}); err != nil {
+	w.StartWith(event.RunCreated{Input: event.Value(`{ "in" : "<b>" }`)})
+	w.Feed(engine.Answer{Value: event.Value(` { "a": "<i>&" } `)})
+	if err := w.Try(engine.Answer{Wait: "w1", Value: event.Value(`{"a":"<i>&"}`)}); err != nil {
 		t.Errorf("the same answer without blanks: %v", err)
 	}
 	if got := string(w.Pending[0].(*engine.CallTool).Arguments); got != `{"a":"<i>&"}` {
 		t.Errorf("arguments %s", got)
 	}
-	w.Finish("t", &engine.ToolResult{Text: "x", Structured: engine.Value("{\n\"html\": \"<p>\u2028\"}")})
+	w.Finish("t", &engine.ToolResult{Text: "x", Structured: event.Value("{\n\"html\": \"<p>\u2028\"}")})
 	if got := w.Asked("a").Messages[0].Text.String(); got != "{\"html\":\"<p>\u2028\"}" {
 		t.Errorf("prompt %q", got)
 	}
@@ -37,7 +39,7 @@ func TestValue_Normalized(t *testing.T) {
 		"assistant: bro\ufffdken [x\ufffd() \ufffd]\ntool \ufffd: al\ufffdso\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	w.Finish("a", &engine.ModelResult{Failure: &engine.Failure{Code: "se\xffrver", Message: "bo\xffom"}})
+	w.Finish("a", &engine.ModelResult{Failure: &event.Failure{Code: "se\xffrver", Message: "bo\xffom"}})
 	if f := failure(t, w); f.Code != "se\ufffdrver" || f.Message != "bo\ufffdom" {
 		t.Errorf("got %+v", f)
 	}
@@ -47,13 +49,13 @@ func TestValue_Normalized(t *testing.T) {
 func TestValue_InvalidJSON(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("q")), ""), nil)
-	if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(`{`)}}); !errors.Is(err,
+	if err := w.Try(engine.Start{Created: event.RunCreated{Input: event.Value(`{`)}}); !errors.Is(err,
 		engine.ErrInput) {
 		t.Errorf("start: %v, want ErrInput", err)
 	}
 	w.Start("go")
-	if err := w.Try(engine.Answer{Value: engine.Value(`nonsense`)}); !errors.Is(err, engine.ErrAnswer) {
+	if err := w.Try(engine.Answer{Value: event.Value(`nonsense`)}); !errors.Is(err, waits.ErrAnswer) {
 		t.Errorf("answer: %v, want ErrAnswer", err)
 	}
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // outputOf returns the output of a step after done is applied.
-func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
+func (s *state) outputOf(id int, done *event.StepCompleted) graph.Output {
 	switch done.Source(s.graph.StepNode(id).Kind) {
 	case event.OutputSame:
 		return s.graph.Given(id)
@@ -19,7 +19,7 @@ func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
 	case event.OutputReply:
 		return s.replyText(id, s.graph.Step(id).Loop.Agent.Root)
 	case event.OutputJSON:
-		out, _ := JSONOf(s.lastReply(id, s.graph.Step(id).Loop.Agent.Root).Text.String())
+		out, _ := event.JSONOf(s.lastReply(id, s.graph.Step(id).Loop.Agent.Root).Text.String())
 		return graph.OutputOf(out)
 	case event.OutputBlock:
 		return s.graph.BlockOutput(id)
@@ -44,7 +44,7 @@ func (s *state) replyText(id, fr int) graph.Output {
 
 // view returns what the program's functions see of a step; if done is not nil, of the step as
 // completed by done.
-func (s *state) view(id int, done *StepCompleted) View {
+func (s *state) view(id int, done *event.StepCompleted) View {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	v := View{Node: n.ID, Input: s.graph.StepInput(id), State: s.graph.Scope(st.Scope).State}
 	v.Run, v.Attempt, v.Errors, v.Updated = s.id, max(st.Loop.Tries, st.Retries+1), s.errors(len(s.Errors)), s.Updated
@@ -52,10 +52,10 @@ func (s *state) view(id int, done *StepCompleted) View {
 		v.Outputs = s.outputsSeen(st.Scope)
 		return v
 	}
-	v.Outputs = func() map[string]Value {
+	v.Outputs = func() map[string]event.Value {
 		out := s.graph.Outputs(st.Scope)
 		if out == nil {
-			out = map[string]Value{}
+			out = map[string]event.Value{}
 		}
 		out[n.ID] = s.outputOf(id, done).Value()
 		return out
@@ -71,8 +71,8 @@ func (s *state) before(n *plan.Node, t graph.Token) View {
 }
 
 // outputsSeen returns the outputs that a scope sees, for a View.
-func (s *state) outputsSeen(scope int) func() map[string]Value {
-	return func() map[string]Value { return s.graph.Outputs(scope) }
+func (s *state) outputsSeen(scope int) func() map[string]event.Value {
+	return func() map[string]event.Value { return s.graph.Outputs(scope) }
 }
 
 // viewEnv presents the outputs of a scope to templates, conditions and values. If done is not nil,
@@ -83,9 +83,9 @@ type viewEnv struct {
 	scope  int
 	step   int
 	from   int
-	input  Value
-	done   *StepCompleted
-	failed *Failure
+	input  event.Value
+	done   *event.StepCompleted
+	failed *event.Failure
 }
 
 // envBefore returns the env of a step that a token is about to start.
@@ -100,7 +100,7 @@ func (s *state) envOf(id int) viewEnv {
 }
 
 // Var implements expr.Env.
-func (e viewEnv) Var(name string) (Value, bool) {
+func (e viewEnv) Var(name string) (event.Value, bool) {
 	switch name {
 	case expr.VarInput:
 		return e.graph.Input, len(e.graph.Input) > 0
@@ -169,7 +169,8 @@ func (e viewEnv) answerOf(step int) (decision, note string) {
 
 // isTrue evaluates one condition as step id sees it: before it completes if done is nil, else as
 // completed by done.
-func (s *state) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
+func (s *state) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *event.StepCompleted) (bool,
+	error) {
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -33,7 +35,7 @@ func wantTrace(t *testing.T, w *enginetest.World, after int, want string) {
 	}
 }
 
-func wantStatus(t *testing.T, w *enginetest.World, want engine.Status) {
+func wantStatus(t *testing.T, w *enginetest.World, want event.Status) {
 	t.Helper()
 	if got := w.Run.Status(); got != want {
 		t.Fatalf("status %s, want %s\n%s", got, want, w.Log())
@@ -54,9 +56,9 @@ func TestWaits_AnswerOrder(t *testing.T) {
 		w := enginetest.New(t, g, nil)
 		w.Model = answer
 		w.Start("go")
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 		seq := w.Run.Seq()
-		if err := w.Try(engine.Answer{Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitAmbiguous) ||
+		if err := w.Try(engine.Answer{Value: enginetest.Text("x")}); !errors.Is(err, waits.ErrAmbiguous) ||
 			w.Run.Seq() != seq {
 			t.Errorf("answer without id: %v, want ErrWaitAmbiguous and nothing changed (P1)", err)
 		}
@@ -66,7 +68,7 @@ func TestWaits_AnswerOrder(t *testing.T) {
 			})].ID
 			w.Feed(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)})
 			if i < 2 {
-				wantStatus(t, w, engine.StatusPaused)
+				wantStatus(t, w, event.StatusPaused)
 			}
 			seq := w.Run.Seq()
 			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)}); err != nil ||
@@ -74,7 +76,7 @@ func TestWaits_AnswerOrder(t *testing.T) {
 				t.Errorf("same answer again: %v, want no effect (P24)", err)
 			}
 			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("other")}); !errors.Is(err,
-				engine.ErrWaitAnswered) {
+				waits.ErrAnswered) {
 				t.Errorf("other answer: %v, want ErrWaitAnswered (P24)", err)
 			}
 		}
@@ -83,7 +85,7 @@ func TestWaits_AnswerOrder(t *testing.T) {
 			t.Errorf("join got %s", got)
 		}
 		w.Go(nil)
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 	}
 }
 
@@ -96,7 +98,7 @@ func TestAnswerKeys(t *testing.T) {
 	w.Start("go")
 	w.Feed(engine.Answer{Value: enginetest.Text("one"), Key: "k1"})
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.Crash()
 	seq := w.Run.Seq()
 	for _, wait := range []string{"", "w1"} {
@@ -110,7 +112,7 @@ func TestAnswerKeys(t *testing.T) {
 		"another answer": {Value: enginetest.Text("two"), Key: "k1"},
 		"another wait":   {Wait: open, Value: enginetest.Text("one"), Key: "k1"},
 	} {
-		if err := w.Try(a); !errors.Is(err, engine.ErrAnswer) || w.Run.Seq() != seq {
+		if err := w.Try(a); !errors.Is(err, waits.ErrAnswer) || w.Run.Seq() != seq {
 			t.Errorf("%s with a key that was used: %v, want ErrAnswer", name, err)
 		}
 	}
@@ -131,9 +133,9 @@ func TestWait_OtherBranchContinues(t *testing.T) {
 	w := enginetest.New(t, g, nil)
 	w.Model = answer
 	w.Start("go")
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	w.Go(nil)
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	wantTrace(t, w, 0, "+f, +q, ?q, +a, .a, +b, .b, paused q")
 }
 
@@ -154,12 +156,12 @@ func TestHoldSiblings(t *testing.T) {
 		if got := w.PendingNodes(); got != "a" {
 			t.Errorf("pending %q, want a", got)
 		}
-		wantStatus(t, w, engine.StatusRunning)
+		wantStatus(t, w, event.StatusRunning)
 		w.Finish("a", enginetest.Say("done"))
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 		w.Approve("ok")
 		w.Finish("b", enginetest.Say("end"))
-		wantStatus(t, w, engine.StatusCompleted)
+		wantStatus(t, w, event.StatusCompleted)
 	}
 }
 
@@ -178,7 +180,7 @@ func TestHoldQueue(t *testing.T) {
 	if got := w.PendingNodes(); got != "" {
 		t.Errorf("pending %q, want nothing: the run waits", got)
 	}
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	after := len(w.Events)
 	w.Approve("ok")
 	for _, n := range []string{"y", "y2", "b2", "b3", "a2"} {
@@ -209,7 +211,7 @@ func TestHoldTwoApprovals(t *testing.T) {
 	wantTrace(t, w, after, "resumed, .p, +b, .b, +a2, .a2, paused q")
 	w.Feed(engine.Answer{Value: enginetest.Text("no")})
 	w.Finish("c", enginetest.Say("c"))
-	wantStatus(t, w, engine.StatusCompleted)
+	wantStatus(t, w, event.StatusCompleted)
 }
 
 // TestHold_ApprovalDuringDrain checks that an approval reached while the queue drains opens and
@@ -242,7 +244,7 @@ func TestRejectCycle(t *testing.T) {
 	w.Start("go")
 	for _, text := range []string{"one", "two", "three"} {
 		w.Finish("a", enginetest.Say("%s", text))
-		wantStatus(t, w, engine.StatusPaused)
+		wantStatus(t, w, event.StatusPaused)
 		if text != "three" {
 			w.Reject("ok")
 		}
@@ -263,15 +265,15 @@ func TestHoldFailure(t *testing.T) {
 	w.Start("go")
 	w.Finish("s", enginetest.Say("draft"))
 	w.Finish("a", enginetest.Fails("server", "boom"))
-	wantStatus(t, w, engine.StatusRunning)
+	wantStatus(t, w, event.StatusRunning)
 	if len(w.Cancelled) > 0 {
 		t.Error("the started call of b was cancelled (S0-46)")
 	}
 	w.Finish("b", enginetest.Say("b"))
-	wantStatus(t, w, engine.StatusFailed)
+	wantStatus(t, w, event.StatusFailed)
 	wantTrace(t, w, 0, "+s, .s, +ok, ?ok, +a, +b, !a server, .b, xok, failed server")
-	if err := w.Try(engine.Answer{Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitNotFound) &&
-		!errors.Is(err, engine.ErrWaitClosed) {
+	if err := w.Try(engine.Answer{Value: enginetest.Text("yes")}); !errors.Is(err, waits.ErrNotFound) &&
+		!errors.Is(err, waits.ErrClosed) {
 		t.Errorf("answer after the end: %v", err)
 	}
 }
@@ -285,10 +287,10 @@ func TestDeadline(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes(q, "late"), "q:timeout -> late"), nil)
 	w.Start("go")
 	w.Crash()
-	wantStatus(t, w, engine.StatusPaused)
+	wantStatus(t, w, event.StatusPaused)
 	w.Fire(w.Timers[0].ID)
 	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, .q, +late")
-	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitClosed) {
+	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("x")}); !errors.Is(err, waits.ErrClosed) {
 		t.Errorf("late answer: %v, want ErrWaitClosed (P24)", err)
 	}
 	w = enginetest.New(t, enginetest.Graph(nodes(q), ""), nil)
@@ -322,7 +324,7 @@ func TestReminder(t *testing.T) {
 			q.Wait.Deadline, q.Wait.Remind = tt.deadline, tt.remind
 			w := enginetest.New(t, enginetest.Graph(nodes(q, "yes", "late"), "q:approve -> yes; q:timeout -> late"),
 				nil)
-			w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Remind: tt.run})
+			w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Remind: tt.run})
 			var timers []string
 			for _, timer := range w.Timers {
 				timers = append(timers, timer.ID)
@@ -332,7 +334,7 @@ func TestReminder(t *testing.T) {
 				t.Fatalf("timers %q, want %q", got, tt.timers)
 			}
 			w.Crash()
-			wantStatus(t, w, engine.StatusPaused)
+			wantStatus(t, w, event.StatusPaused)
 			if strings.Contains(tt.timers, "remind") {
 				began := w.Now
 				w.Fire("remind:w1")
@@ -340,10 +342,10 @@ func TestReminder(t *testing.T) {
 					t.Errorf("the reminder came after %s", late)
 				}
 				last := w.Events[len(w.Events)-1].Data
-				if d, ok := last.(*engine.WaitReminded); !ok || d.Wait != "w1" {
+				if d, ok := last.(*event.WaitReminded); !ok || d.Wait != "w1" {
 					t.Errorf("the last event is %s, want wait.reminded", last.Type())
 				}
-				wantStatus(t, w, engine.StatusPaused)
+				wantStatus(t, w, event.StatusPaused)
 				seq := w.Run.Seq()
 				if err := w.Try(engine.TimerDue{ID: "remind:w1"}); err != nil || w.Run.Seq() != seq {
 					t.Errorf("reminded again: %v", err)
@@ -357,7 +359,7 @@ func TestReminder(t *testing.T) {
 				w.Feed(engine.Answer{Value: enginetest.Text("approve")})
 				w.Finish("yes", enginetest.Say("yes"))
 			}
-			wantStatus(t, w, engine.StatusCompleted)
+			wantStatus(t, w, event.StatusCompleted)
 		})
 	}
 	q := enginetest.Question("q")

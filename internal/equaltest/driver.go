@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -113,9 +113,9 @@ func (d Driver) Open(t testing.TB, cfg service.Config) *service.Service {
 
 // Journals reads the journals of all runs of a service that the driver opened, by run id. The test
 // fails if a run was executed by another driver.
-func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.Event {
+func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]event.Event {
 	t.Helper()
-	all := map[string][]engine.Event{}
+	all := map[string][]event.Event{}
 	ctx := context.WithoutCancel(t.Context()) // it is also called when tests end
 	q := journal.Query{}
 	for {
@@ -138,7 +138,7 @@ func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.E
 }
 
 // Compare fails the test if the journals of two services are not of the same runs or are not equal.
-func Compare(t testing.TB, want, got map[string][]engine.Event) {
+func Compare(t testing.TB, want, got map[string][]event.Event) {
 	t.Helper()
 	if a, b := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(a, b) {
 		t.Errorf("the store has the runs %q, want %q", b, a)

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // bundleVersion is the version of the bundle format around the records, which have their own
@@ -21,7 +21,7 @@ type Bundle struct {
 	// Model is the model with which the run was started, or "" for none.
 	Model string
 	// Events are all events of the run, starting with number 1.
-	Events []engine.Event
+	Events []event.Event
 }
 
 // storedBundle is the stored form of a bundle. Its bytes are base64-encoded, so that reformatting

@@ -12,17 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // bundle returns a short run with a value stored as a blob.
 func bundle() journal.Bundle {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return journal.Bundle{Run: "r1", Model: "a/b", Events: []engine.Event{
-		{Seq: 1, At: at, Data: &engine.RunCreated{Version: 1, Name: "<&>", Digest: "d",
-			Input: engine.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
-		{Seq: 2, At: at.Add(time.Second), Data: &engine.RunStarted{}},
+	return journal.Bundle{Run: "r1", Model: "a/b", Events: []event.Event{
+		{Seq: 1, At: at, Data: &event.RunCreated{Version: 1, Name: "<&>", Digest: "d",
+			Input: event.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
+		{Seq: 2, At: at.Add(time.Second), Data: &event.RunStarted{}},
 	}}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
@@ -50,7 +50,7 @@ const (
 // reference: one record, and further ones if there are many events. Equal events yield equal
 // records. buf, which may be nil, is used for the data of the first record if it has room.
 // Otherwise EncodeParts behaves like Encode.
-func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record, blobs []Blob, err error) {
+func EncodeParts(buf []byte, events []event.Event) (first Record, more []Record, blobs []Blob, err error) {
 	w, err := newWriter(buf, events, AsideBytes)
 	if err != nil {
 		return Record{}, nil, nil, err
@@ -83,12 +83,12 @@ func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record
 //
 // Encode returns an error if there are no events, if they are not numbered consecutively from a
 // number of at least 1, or if they hold a Value that is not JSON; these are bugs of the caller.
-func Encode(events []engine.Event) (data []byte, blobs []Blob, err error) {
+func Encode(events []event.Event) (data []byte, blobs []Blob, err error) {
 	return encode(events, AsideBytes)
 }
 
 // encode is Encode with a limit other than AsideBytes.
-func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err error) {
+func encode(events []event.Event, limit int) (data []byte, blobs []Blob, err error) {
 	w, err := newWriter(nil, events, limit)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 }
 
 // newWriter returns a writer for events. It writes the first record into buf if it has room.
-func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
+func newWriter(buf []byte, events []event.Event, limit int) (*writer, error) {
 	switch {
 	case len(events) == 0:
 		return nil, errors.New("encode events: there are none")
@@ -135,7 +135,7 @@ const moreKey = `"more":true,`
 
 // record writes events until it has written count events or size bytes, but at least one event, and
 // returns the number written.
-func (w *writer) record(events []engine.Event, count, size int) (n int, err error) {
+func (w *writer) record(events []event.Event, count, size int) (n int, err error) {
 	first, at := events[0].Seq, events[0].At.UnixMicro()
 	w.refs = w.refs[:0]
 	w.buf = append(w.buf, `{"v":`...)
@@ -147,7 +147,7 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 	w.buf = append(w.buf, ',')
 	head := len(w.buf)
 	w.buf = append(w.buf, `"events":[`...)
-	before := &engine.Event{At: events[0].At}
+	before := &event.Event{At: events[0].At}
 	for i := range events {
 		e := &events[i]
 		if e.Seq != first+uint64(i) {
@@ -205,7 +205,7 @@ func appendAsides(b []byte, refs []blobRef) []byte {
 }
 
 // stored appends e in its stored form.
-func (w *writer) stored(e, before *engine.Event) error {
+func (w *writer) stored(e, before *event.Event) error {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (w *writer) stored(e, before *engine.Event) error {
 }
 
 // dataPlan returns the plan for d and the struct that it holds.
-func dataPlan(d engine.Data) (*plan, reflect.Value, error) {
+func dataPlan(d event.Data) (*plan, reflect.Value, error) {
 	v := reflect.ValueOf(d)
 	if !v.IsValid() || v.Kind() != reflect.Pointer || v.IsNil() {
 		return nil, v, errors.New("event has no data")

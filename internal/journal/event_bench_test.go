@@ -7,31 +7,32 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // benchEvents returns the events of one agent step and its decision, as most records hold them.
-func benchEvents() []engine.Event {
+func benchEvents() []event.Event {
 	cost := 0.00012
-	data := []engine.Data{
-		&engine.ModelReplied{Call: "4.0.1", Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant,
+	data := []event.Data{
+		&event.ModelReplied{Call: "4.0.1", Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant,
 			Text: chat.NewText("Durable execution keeps what was done. It \"never\" repeats it.")},
 			Usage: &chat.Usage{InputTokens: 120, OutputTokens: 42}, CostUSD: &cost, Model: "openai/gpt-5-mini",
 			Stop: "stop"},
-		&engine.StepCompleted{Reply: true, Ports: []string{"out"}},
-		&engine.EdgeTaken{Edge: 3, To: "check", Token: 9},
-		&engine.StepStarted{Tokens: []int{9}, Kind: "decide", Iteration: 1, From: 4},
-		&engine.ConditionChecked{Index: 0, Op: "contains", Text: "durable", Result: true},
-		&engine.StepCompleted{Same: true, Ports: []string{"condition-0"}},
-		&engine.EdgeTaken{Edge: 5, To: "writer", Token: 10},
-		&engine.StepStarted{Tokens: []int{10}, Kind: "agent", Iteration: 1, Agent: "writer",
-			Input: engine.Value(`"Write about durable execution."`)},
-		&engine.ModelCalled{Call: "6.0.1", Attempt: 1, Agent: "writer", Model: "openai/gpt-5-mini", Conversation: "6.0",
+		&event.StepCompleted{Reply: true, Ports: []string{"out"}},
+		&event.EdgeTaken{Edge: 3, To: "check", Token: 9},
+		&event.StepStarted{Tokens: []int{9}, Kind: "decide", Iteration: 1, From: 4},
+		&event.ConditionChecked{Index: 0, Op: "contains", Text: "durable", Result: true},
+		&event.StepCompleted{Same: true, Ports: []string{"condition-0"}},
+		&event.EdgeTaken{Edge: 5, To: "writer", Token: 10},
+		&event.StepStarted{Tokens: []int{10}, Kind: "agent", Iteration: 1, Agent: "writer",
+			Input: event.Value(`"Write about durable execution."`)},
+		&event.ModelCalled{Call: "6.0.1", Attempt: 1, Agent: "writer", Model: "openai/gpt-5-mini", Conversation: "6.0",
 			Length: 1,
 			Added:  []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Write about durable execution.")}}},
 	}
-	events := make([]engine.Event, len(data))
+	events := make([]event.Event, len(data))
 	for i, d := range data {
-		events[i] = engine.Event{Seq: uint64(100 + i), At: time.UnixMicro(1767225600000000).UTC(), Node: "writer",
+		events[i] = event.Event{Seq: uint64(100 + i), At: time.UnixMicro(1767225600000000).UTC(), Node: "writer",
 			Step: 4 + i/3, Data: d}
 	}
 	return events

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -18,7 +19,7 @@ import (
 // for anything else that Encode cannot have written, including an unknown event type or field and a
 // blob that is missing (ErrNotFound) or has different content (P17). Any other error of blob is
 // returned wrapped. On error no events are returned.
-func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
+func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]event.Event, error) {
 	events, refs, err := decode(data)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 
 // decode returns the events of a record without the values stored as blobs, and the positions of
 // those values.
-func decode(data []byte) ([]engine.Event, []blobRef, error) {
+func decode(data []byte) ([]event.Event, []blobRef, error) {
 	r := &reader{data: data}
 	version, seq, at := r.preamble()
 	if version > RecordVersion {
@@ -40,10 +41,10 @@ func decode(data []byte) ([]engine.Event, []blobRef, error) {
 	r.has(moreKey)
 	refs := r.asides()
 	r.expect(`"events":[`)
-	var events []engine.Event
-	before := engine.Event{At: time.UnixMicro(at).UTC()}
+	var events []event.Event
+	before := event.Event{At: time.UnixMicro(at).UTC()}
 	for r.err == nil {
-		e := engine.Event{Seq: seq + uint64(len(events)), At: before.At, Node: before.Node, Step: before.Step}
+		e := event.Event{Seq: seq + uint64(len(events)), At: before.At, Node: before.Node, Step: before.Step}
 		r.stored(&e, &before)
 		if r.err != nil {
 			return nil, nil, r.corrupt(e.Seq)
@@ -87,7 +88,7 @@ func (r *reader) preamble() (version int64, seq uint64, at int64) {
 }
 
 // stored reads one event. On entry e has the time, node and step of the previous event.
-func (r *reader) stored(e, before *engine.Event) {
+func (r *reader) stored(e, before *event.Event) {
 	r.expect(`[`)
 	t := r.eventType()
 	r.expect(`,`)
@@ -122,7 +123,7 @@ func (r *reader) stored(e, before *engine.Event) {
 }
 
 // eventType reads the type of an event: a number, or the name of a type without a number.
-func (r *reader) eventType() engine.Type {
+func (r *reader) eventType() event.Type {
 	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '"' {
 		switch n := r.int(); {
 		case r.err != nil:
@@ -134,7 +135,7 @@ func (r *reader) eventType() engine.Type {
 			return typeNumbers[n]
 		}
 	}
-	t := engine.Type(r.string())
+	t := event.Type(r.string())
 	if numberOf[t] > 0 {
 		r.fail(fmt.Sprintf("event type %q has a number", t))
 	}
@@ -167,7 +168,7 @@ func (r *reader) asides() []blobRef {
 
 // restore puts the values stored as blobs back in their positions. If stored is not nil, it returns
 // a placeholder for a long string that is not read.
-func restore(events []engine.Event, refs []blobRef, blob func(string) ([]byte, error),
+func restore(events []event.Event, refs []blobRef, blob func(string) ([]byte, error),
 	stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // FuzzDecode checks that any bytes yield events or a typed error, and that decoded events survive
@@ -25,14 +25,14 @@ func FuzzDecode(f *testing.F) {
 	for _, typ := range eventTypes(f) {
 		for _, rich := range []bool{false, true} {
 			data, _, err := Encode(
-				[]engine.Event{{Seq: 3, Node: "n", Step: 1, Data: filled(f, &sample{rich: rich}, typ)}})
+				[]event.Event{{Seq: 3, Node: "n", Step: 1, Data: filled(f, &sample{rich: rich}, typ)}})
 			if err != nil {
 				f.Fatal(err)
 			}
 			f.Add(data)
 		}
 	}
-	data, _, err := Encode([]engine.Event{{Seq: 1, Data: &engine.ToolReturned{Text: string(big)}}})
+	data, _, err := Encode([]event.Event{{Seq: 1, Data: &event.ToolReturned{Text: string(big)}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -17,19 +17,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
 // eventTypes returns every event type that package event declares, read from its source, so that a
 // type missing from NewData fails here too.
-func eventTypes(t testing.TB) []engine.Type {
+func eventTypes(t testing.TB) []event.Type {
 	t.Helper()
 	files, err := filepath.Glob("../engine/event/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var types []engine.Type
+	var types []event.Type
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -48,7 +49,7 @@ func eventTypes(t testing.TB) []engine.Type {
 			if err != nil {
 				t.Fatal(err)
 			}
-			types = append(types, engine.Type(typ))
+			types = append(types, event.Type(typ))
 		}
 	}
 	slices.Sort(types)
@@ -133,7 +134,7 @@ func fill(t testing.TB, s source, v reflect.Value, name string, optional bool) {
 	}
 }
 
-func filled(t testing.TB, s source, typ engine.Type) engine.Data {
+func filled(t testing.TB, s source, typ event.Type) event.Data {
 	t.Helper()
 	d, ok := engine.NewData(typ)
 	if !ok {
@@ -209,11 +210,11 @@ func (r random) bool() bool     { return rapid.Bool().Draw(r.t, "bool") }
 func (r random) some() bool     { return rapid.Bool().Draw(r.t, "some") }
 func (r random) length() int    { return rapid.IntRange(1, 3).Draw(r.t, "length") }
 
-func drawEvents(rt *rapid.T, t testing.TB, types []engine.Type) []engine.Event {
+func drawEvents(rt *rapid.T, t testing.TB, types []event.Type) []event.Event {
 	first := rapid.Uint64Range(1, 1<<40).Draw(rt, "first")
-	events := make([]engine.Event, rapid.IntRange(1, 4).Draw(rt, "events"))
+	events := make([]event.Event, rapid.IntRange(1, 4).Draw(rt, "events"))
 	for i := range events {
-		events[i] = engine.Event{
+		events[i] = event.Event{
 			Seq:  first + uint64(i),
 			At:   random{rt}.time(),
 			Node: rapid.SampledFrom([]string{"", "a", "outer/inner", "é\"\n"}).Draw(rt, "node"),

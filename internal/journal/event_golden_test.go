@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldenEvents returns two events of each type: one with all optional fields and one without.
-func goldenEvents(t testing.TB, typ engine.Type) []engine.Event {
-	return []engine.Event{
+func goldenEvents(t testing.TB, typ event.Type) []event.Event {
+	return []event.Event{
 		{Seq: 41, At: time.UnixMicro(1767225600000001).UTC(), Node: "outer/inner", Step: 3,
 			Data: filled(t, &sample{rich: true}, typ)},
 		{Seq: 42, At: time.UnixMicro(1767225600000250).UTC(), Data: filled(t, &sample{}, typ)},
@@ -93,7 +93,7 @@ func TestOldRecords(t *testing.T) {
 	}
 }
 
-func goldenArchive(t testing.TB, data []byte, blobs []Blob, events []engine.Event) *txtar.Archive {
+func goldenArchive(t testing.TB, data []byte, blobs []Blob, events []event.Event) *txtar.Archive {
 	ar := &txtar.Archive{Files: []txtar.File{{Name: "record", Data: data}}}
 	for _, b := range blobs {
 		ar.Files = append(ar.Files, txtar.File{Name: "aside/" + b.Hash, Data: b.Data})
@@ -102,7 +102,7 @@ func goldenArchive(t testing.TB, data []byte, blobs []Blob, events []engine.Even
 	return ar
 }
 
-func publicLines(t testing.TB, events []engine.Event) string {
+func publicLines(t testing.TB, events []event.Event) string {
 	t.Helper()
 	var lines []string
 	for _, e := range events {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestEvents_RoundTrip checks that any stored events are read back unchanged, and that
@@ -45,7 +46,7 @@ func TestEvents_RoundTrip(t *testing.T) {
 }
 
 // hasBrokenValue reports whether a Value, which is stored verbatim, is not UTF-8.
-func hasBrokenValue(events []engine.Event) bool {
+func hasBrokenValue(events []event.Event) bool {
 	for _, e := range events {
 		b, err := json.Marshal(e.Data)
 		if err != nil || !utf8.Valid(b) {
@@ -130,7 +131,7 @@ func TestPublicLine_UnknownEvent(t *testing.T) {
 
 // viaEncodingJSON returns d after a round trip through encoding/json, which escapes differently
 // than we do.
-func viaEncodingJSON(d engine.Data) any {
+func viaEncodingJSON(d event.Data) any {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -150,10 +151,10 @@ func viaEncodingJSON(d engine.Data) any {
 func TestDecode_Damage(t *testing.T) {
 	t.Parallel()
 	for _, typ := range eventTypes(t) {
-		events := []engine.Event{
+		events := []event.Event{
 			{Seq: 7, Node: "n", Step: 1, Data: filled(t, &sample{rich: true}, typ)},
-			{Seq: 8, Data: &engine.StepCompleted{
-				Output: engine.Value(`"a text that stands aside, since it is so very long"`),
+			{Seq: 8, Data: &event.StepCompleted{
+				Output: event.Value(`"a text that stands aside, since it is so very long"`),
 			}},
 		}
 		data, blobs, err := encode(events, 40)

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestParts checks that the records of an activation are limited in size, follow each other, and
@@ -20,15 +20,15 @@ func TestParts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 1, 100, 5000, AsideBytes, AsideBytes + 1}), 1,
 			20).Draw(rt, "sizes")
-		events := make([]engine.Event,
+		events := make([]event.Event,
 			rapid.SampledFrom([]int{1, 2, 17, 60, partEvents, partEvents + 1, 2*partEvents + 1}).Draw(rt, "events"))
 		for i := range events {
 			n := sizes[min(i, i*31%997%len(sizes))]
 			if i > 100 {
 				n = min(n, 100)
 			}
-			events[i] = engine.Event{Seq: uint64(i) + 7, At: at.Add(time.Duration(i) * time.Second), Step: 1, Node: "n",
-				Data: &engine.StepCompleted{Output: engine.Value(`"` + strings.Repeat("x", n) + `"`)}}
+			events[i] = event.Event{Seq: uint64(i) + 7, At: at.Add(time.Duration(i) * time.Second), Step: 1, Node: "n",
+				Data: &event.StepCompleted{Output: event.Value(`"` + strings.Repeat("x", n) + `"`)}}
 		}
 		first, more, blobs, err := EncodeParts(make([]byte, 3, rapid.IntRange(3, 1<<20).Draw(rt, "room")), events)
 		if err != nil {
@@ -37,7 +37,7 @@ func TestParts(t *testing.T) {
 		if _, whole, err := Encode(events); err != nil || !reflect.DeepEqual(blobs, whole) {
 			rt.Fatalf("%d blobs, %v; %d of one record", len(blobs), err, len(whole))
 		}
-		var got []engine.Event
+		var got []event.Event
 		for i, r := range append([]Record{first}, more...) {
 			part, err := Decode(r.Data, blobsOf(t, blobs))
 			if err != nil {

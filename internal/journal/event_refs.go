@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -24,7 +24,7 @@ type Long struct {
 // string if the position holds a value.
 //
 // The errors are those of Decode, except those that only reading a blob reveals.
-func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, error) {
+func DecodeReferences(data []byte, refer func(Long) string) ([]event.Event, error) {
 	events, refs, err := decode(data)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, err
 	return events, nil
 }
 
-func (ref blobRef) place(events []engine.Event, refer func(Long) string) error {
+func (ref blobRef) place(events []event.Event, refer func(Long) string) error {
 	if ref.event < 0 || ref.event >= len(events) {
 		return &CorruptError{Seq: events[0].Seq, Reason: "out-of-line value belongs to no event"}
 	}
@@ -90,7 +90,7 @@ func textOf(v json.RawMessage) ([]byte, bool) {
 // Rewrite calls change with each string and value in the data of e, and replaces it with the result
 // if change returns true. It modifies the data itself, which must belong to the caller. It returns
 // an error if the data is not that of an event.
-func Rewrite(e engine.Event, change func(Leaf) (Leaf, bool)) error {
+func Rewrite(e event.Event, change func(Leaf) (Leaf, bool)) error {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // MarshalEvent returns the event of run as one line of JSON without a line ending, in its public
@@ -21,7 +22,7 @@ import (
 // event (package project). Bytes that are not UTF-8 become U+FFFD.
 //
 // Errors: those of Encode. Source: docs/events.md.
-func MarshalEvent(run string, e engine.Event) ([]byte, error) {
+func MarshalEvent(run string, e event.Event) ([]byte, error) {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("show event %d: %w", e.Seq, err)
@@ -67,12 +68,12 @@ func MarshalEvent(run string, e engine.Event) ([]byte, error) {
 // UnmarshalEvent reads an event from the output of MarshalEvent, and the run to which it belongs.
 // It returns a *NewerError for a type that this program does not know, and other errors for input
 // that is not an event.
-func UnmarshalEvent(line []byte) (run string, e engine.Event, err error) {
+func UnmarshalEvent(line []byte) (run string, e event.Event, err error) {
 	var shown struct {
 		Run  string          `json:"run"`
 		Seq  uint64          `json:"seq"`
 		Time time.Time       `json:"time"`
-		Type engine.Type     `json:"type"`
+		Type event.Type      `json:"type"`
 		Node string          `json:"node"`
 		Step int             `json:"step"`
 		Data json.RawMessage `json:"data"`
@@ -87,5 +88,5 @@ func UnmarshalEvent(line []byte) (run string, e engine.Event, err error) {
 	if err := json.Unmarshal(shown.Data, data); err != nil {
 		return "", e, fmt.Errorf("read event %d: %w", shown.Seq, err)
 	}
-	return shown.Run, engine.Event{Seq: shown.Seq, At: shown.Time, Node: shown.Node, Step: shown.Step, Data: data}, nil
+	return shown.Run, event.Event{Seq: shown.Seq, At: shown.Time, Node: shown.Node, Step: shown.Step, Data: data}, nil
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 var testTime = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 
 func TestStoredForm(t *testing.T) {
 	t.Parallel()
-	data, blobs, err := Encode([]engine.Event{
-		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &engine.StepStarted{Tokens: []int{3}, Kind: "agent",
-			Iteration: 1, Input: engine.Value(`"hi"`)}},
-		{Seq: 18, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunStarted{}},
-		{Seq: 19, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunPaused{Wait: "w"}},
+	data, blobs, err := Encode([]event.Event{
+		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &event.StepStarted{Tokens: []int{3}, Kind: "agent",
+			Iteration: 1, Input: event.Value(`"hi"`)}},
+		{Seq: 18, At: testTime.Add(5 * time.Microsecond), Data: &event.RunStarted{}},
+		{Seq: 19, At: testTime.Add(5 * time.Microsecond), Data: &event.RunPaused{Wait: "w"}},
 	})
 	if err != nil || blobs != nil {
 		t.Fatal(err, blobs)
@@ -41,22 +41,22 @@ func TestStoredForm(t *testing.T) {
 func TestMarshalEvent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		event engine.Event
+		event event.Event
 		want  string
 	}{
 		"of a step": {
-			engine.Event{Seq: 17, At: testTime, Node: "n2", Step: 4,
-				Data: &engine.StepFailed{Error: engine.Failure{Code: "timeout", Message: "too <slow>\n"}}},
+			event.Event{Seq: 17, At: testTime, Node: "n2", Step: 4,
+				Data: &event.StepFailed{Error: event.Failure{Code: "timeout", Message: "too <slow>\n"}}},
 			`{"run":"r1","seq":17,"time":"2026-01-02T03:04:05.000678Z","type":"step.failed","node":"n2","step":4,` +
 				`"data":{"error":{"code":"timeout","message":"too <slow>\n"}}}`,
 		},
 		"of the run": {
-			engine.Event{Seq: 1, At: testTime.Add(-678 * time.Microsecond), Data: &engine.RunStarted{}},
+			event.Event{Seq: 1, At: testTime.Add(-678 * time.Microsecond), Data: &event.RunStarted{}},
 			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000000Z","type":"run.started","node":null,"step":null,` +
 				`"data":{}}`,
 		},
 		"value over several lines": {
-			engine.Event{Seq: 1, At: testTime, Data: &engine.RunCreated{Digest: "d", Input: engine.Value("[1,\n 2]")}},
+			event.Event{Seq: 1, At: testTime, Data: &event.RunCreated{Digest: "d", Input: event.Value("[1,\n 2]")}},
 			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000678Z","type":"run.created","node":null,"step":null,` +
 				`"data":{"version":0,"digest":"d","input":[1,  2],"limits":{}}}`,
 		},
@@ -85,14 +85,14 @@ func TestEncode_LargeValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := engine.Value(`{"a":"` + text + `"}`)
-	events := []engine.Event{
-		{Seq: 1, Step: 1, Data: &engine.StepStarted{Tokens: []int{1}, Input: quoted}},
-		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: chat.NewText("short")},
+	object := event.Value(`{"a":"` + text + `"}`)
+	events := []event.Event{
+		{Seq: 1, Step: 1, Data: &event.StepStarted{Tokens: []int{1}, Input: quoted}},
+		{Seq: 2, Step: 1, Data: &event.ModelCalled{Added: []chat.Message{{Role: "user", Text: chat.NewText("short")},
 			{Role: "user", Text: chat.NewText(big)}}}},
-		{Seq: 3, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(text)}}},
-		{Seq: 4, Step: 1, Data: &engine.StepCompleted{Output: object,
-			Update: map[string]engine.Value{"~a/b": object, "c": engine.Value(`1`)}}},
+		{Seq: 3, Step: 1, Data: &event.ModelReplied{Message: chat.Message{Text: chat.NewText(text)}}},
+		{Seq: 4, Step: 1, Data: &event.StepCompleted{Output: object,
+			Update: map[string]event.Value{"~a/b": object, "c": event.Value(`1`)}}},
 	}
 	data, blobs, err := Encode(events)
 	if err != nil {
@@ -124,10 +124,10 @@ func TestEncode_LargeValues(t *testing.T) {
 // TestDecodeWithoutBlob checks P17: a missing value is damage of the run, not a missing run.
 func TestDecodeWithoutBlob(t *testing.T) {
 	t.Parallel()
-	data, _, err := Encode([]engine.Event{
-		{Seq: 7, Data: &engine.RunStarted{}},
+	data, _, err := Encode([]event.Event{
+		{Seq: 7, Data: &event.RunStarted{}},
 		{Seq: 8, Step: 1,
-			Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(strings.Repeat("x", AsideBytes+1))}}},
+			Data: &event.ModelReplied{Message: chat.Message{Text: chat.NewText(strings.Repeat("x", AsideBytes+1))}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,10 +157,10 @@ func TestDecode_UserDataLikeEnvelope(t *testing.T) {
 		`[0,"/output","` + hash + `","text"]`, `"` + hash + `"`, `null`, `""`,
 		`{"aside":[[0,"","` + hash + `","json"]]}`,
 	} {
-		events := []engine.Event{
-			{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &engine.StepCompleted{Output: engine.Value(forged),
-				Update: map[string]engine.Value{forged: engine.Value(forged)}}},
-			{Seq: 2, At: testTime, Data: &engine.ToolReturned{Text: forged}}}
+		events := []event.Event{
+			{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &event.StepCompleted{Output: event.Value(forged),
+				Update: map[string]event.Value{forged: event.Value(forged)}}},
+			{Seq: 2, At: testTime, Data: &event.ToolReturned{Text: forged}}}
 		data, blobs, err := Encode(events)
 		if err != nil || blobs != nil {
 			t.Fatal(err, blobs)
@@ -177,28 +177,28 @@ func TestDecode_UserDataLikeEnvelope(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	t.Parallel()
-	var none *engine.RunStarted
+	var none *event.RunStarted
 	tests := map[string]struct {
-		events []engine.Event
+		events []event.Event
 		want   string
 	}{
 		"nothing":   {nil, "there are none"},
-		"no number": {[]engine.Event{{Data: &engine.RunStarted{}}}, "has no number"},
-		"a gap": {[]engine.Event{{Seq: 1, Data: &engine.RunStarted{}}, {Seq: 3, Data: &engine.RunStarted{}}},
+		"no number": {[]event.Event{{Data: &event.RunStarted{}}}, "has no number"},
+		"a gap": {[]event.Event{{Seq: 1, Data: &event.RunStarted{}}, {Seq: 3, Data: &event.RunStarted{}}},
 			"expected event 2, got 3"},
-		"no data":  {[]engine.Event{{Seq: 1}}, "no data"},
-		"nil data": {[]engine.Event{{Seq: 1, Data: none}}, "no data"},
-		"value not JSON": {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Output: engine.Value(`{"a":1} x`)}}},
+		"no data":  {[]event.Event{{Seq: 1}}, "no data"},
+		"nil data": {[]event.Event{{Seq: 1, Data: none}}, "no data"},
+		"value not JSON": {[]event.Event{{Seq: 1, Data: &event.StepCompleted{Output: event.Value(`{"a":1} x`)}}},
 			"output: value is not JSON"},
 		"value in a map": {
-			[]engine.Event{
-				{Seq: 1, Data: &engine.StepCompleted{Update: map[string]engine.Value{"f": engine.Value(`}`)}}},
+			[]event.Event{
+				{Seq: 1, Data: &event.StepCompleted{Update: map[string]event.Value{"f": event.Value(`}`)}}},
 			}, "update: f: value is not JSON",
 		},
-		"key not UTF-8": {[]engine.Event{{Seq: 1, Data: &engine.RunCreated{Meta: map[string]string{"\xff": ""}}}},
+		"key not UTF-8": {[]event.Event{{Seq: 1, Data: &event.RunCreated{Meta: map[string]string{"\xff": ""}}}},
 			"not UTF-8"},
-		"node not UTF-8":   {[]engine.Event{{Seq: 1, Node: "\xff", Data: &engine.RunStarted{}}}, "not UTF-8"},
-		"number not known": {[]engine.Event{{Seq: 1, Data: &engine.ModelReplied{CostUSD: new(math.NaN())}}}, "NaN"},
+		"node not UTF-8":   {[]event.Event{{Seq: 1, Node: "\xff", Data: &event.RunStarted{}}}, "not UTF-8"},
+		"number not known": {[]event.Event{{Seq: 1, Data: &event.ModelReplied{CostUSD: new(math.NaN())}}}, "NaN"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

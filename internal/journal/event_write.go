@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
@@ -277,7 +277,7 @@ func appendTime(b []byte, t time.Time) []byte {
 // typeNumbers are the event types that records identify by a number, starting at 1: the types that
 // are in most journals. A number is never reassigned to another type; a new type is added at the
 // end, with a new RecordVersion.
-var typeNumbers = []engine.Type{
+var typeNumbers = []event.Type{
 	1: "run.created", "run.started", "run.completed", "run.paused", "run.resumed", "step.started", "step.completed",
 	"edge.taken", "condition.checked",
 	"model.called", "model.replied", "tool.called", "tool.returned", "func.called", "func.returned", "func.noted",
@@ -286,8 +286,8 @@ var typeNumbers = []engine.Type{
 }
 
 // numberOf is the inverse of typeNumbers.
-var numberOf = func() map[engine.Type]int {
-	m := make(map[engine.Type]int, len(typeNumbers))
+var numberOf = func() map[event.Type]int {
+	m := make(map[event.Type]int, len(typeNumbers))
 	for n, t := range typeNumbers {
 		if n > 0 {
 			m[t] = n

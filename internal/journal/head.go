@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Status is the state of a run.
-type Status = engine.Status
+type Status = event.Status
 
 // The engine's statuses.
 const (
-	StatusPending   = engine.StatusPending
-	StatusRunning   = engine.StatusRunning
-	StatusPaused    = engine.StatusPaused
-	StatusCompleted = engine.StatusCompleted
-	StatusFailed    = engine.StatusFailed
-	StatusCancelled = engine.StatusCancelled
+	StatusPending   = event.StatusPending
+	StatusRunning   = event.StatusRunning
+	StatusPaused    = event.StatusPaused
+	StatusCompleted = event.StatusCompleted
+	StatusFailed    = event.StatusFailed
+	StatusCancelled = event.StatusCancelled
 )
 
 // Statuses returns every status.

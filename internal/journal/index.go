@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -38,7 +38,7 @@ type Outcome struct {
 
 // Texts are the searchable strings of a run, each truncated to MaxText or MaxErrorText bytes.
 type Texts struct {
-	Input, Output engine.Value
+	Input, Output event.Value
 	Error         string
 }
 
@@ -66,7 +66,7 @@ func Cut(s string, n int) string {
 
 // Preview returns the start of an input on one line, for lists: a string unquoted, any other value
 // as JSON.
-func Preview(v engine.Value) string {
+func Preview(v event.Value) string {
 	text := plain(v, 2*MaxPreview)
 	if len(v) > 0 && v[0] != '"' {
 		text = string(v[:min(len(v), 2*MaxPreview)])

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -21,7 +21,7 @@ func TestPreview(t *testing.T) {
 		"a long text":     {`"` + strings.Repeat("x", 1000) + `"`, strings.Repeat("x", journal.MaxPreview)},
 		"lines in a list": {"[1,\n  2]", "[1, 2]"},
 	} {
-		if got := journal.Preview(engine.Value(c.value)); got != c.want {
+		if got := journal.Preview(event.Value(c.value)); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -67,7 +67,7 @@ type memRun struct {
 	sum   Sum
 	links []Link
 	// values are the events of the activations after links that have not been encoded yet.
-	values [][]engine.Event
+	values [][]event.Event
 	// texts are searched as they are; nil if there are none.
 	texts *Texts
 	// notices are the IDs of the run's notices; retained is its number of events while it is among

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // EventKeeper is implemented by stores that keep events as values: their Append accepts
@@ -25,15 +25,15 @@ var _ EventKeeper = (*memHandle)(nil)
 // they hold was valid JSON when it entered the engine. This is known for the events of Go functions
 // and of the flow between steps; it is false for all other events, which are encoded when they are
 // stored.
-func IsEncodable(events []engine.Event) bool {
+func IsEncodable(events []event.Event) bool {
 	for i := range events {
 		if !utf8.ValidString(events[i].Node) {
 			return false
 		}
 		switch events[i].Data.(type) {
-		case *engine.RunCreated, *engine.RunStarted, *engine.RunCompleted, *engine.StepStarted, *engine.StepCompleted,
-			*engine.EdgeTaken, *engine.ConditionChecked,
-			*engine.FuncCalled, *engine.FuncNoted, *engine.FuncReturned:
+		case *event.RunCreated, *event.RunStarted, *event.RunCompleted, *event.StepStarted, *event.StepCompleted,
+			*event.EdgeTaken, *event.ConditionChecked,
+			*event.FuncCalled, *event.FuncNoted, *event.FuncReturned:
 		default:
 			return false
 		}

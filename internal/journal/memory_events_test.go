@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // TestEventsAsValues checks that readers get the same from events stored as values as from the same
@@ -87,12 +87,12 @@ func TestEventsAsValues(t *testing.T) {
 // forms, or if their numbers do not match its record.
 func TestAppend_InvalidEvents(t *testing.T) {
 	t.Parallel()
-	event := engine.Event{Seq: 1, Data: &engine.RunStarted{}}
+	e := event.Event{Seq: 1, Data: &event.RunStarted{}}
 	for name, rec := range map[string]Record{
 		"events and bytes": {First: 1, Last: 1, Data: []byte("x")},
 		"other numbers":    {First: 1, Last: 2},
 	} {
-		a := Append{Run: "r", Create: &NewRun{}, Status: StatusRunning, Record: rec, Events: []engine.Event{event}}
+		a := Append{Run: "r", Create: &NewRun{}, Status: StatusRunning, Record: rec, Events: []event.Event{e}}
 		if err := a.Validate(); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Words are split here and not by the databases, so that a search returns the same results on all
@@ -60,7 +60,7 @@ func (t *Texts) IndexWords() string {
 
 // plain returns the start of a value as a string: the content inside and outside of JSON strings,
 // with escapes decoded.
-func plain(v engine.Value, limit int) string {
+func plain(v event.Value, limit int) string {
 	v = v[:min(len(v), 2*limit)]
 	b := make([]byte, 0, min(len(v), limit))
 	for i := 0; i < len(v) && len(b) < limit; i++ {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Append adds one record to a run, and everything else that changes in the same transaction.
@@ -26,7 +26,7 @@ type Append struct {
 	More []Record
 	// Events are the events of Record, passed to an [EventKeeper] instead of Record.Data; nil for
 	// all other stores. They must not be modified afterwards.
-	Events []engine.Event
+	Events []event.Event
 	// Blobs are held by the run from now on, for as long as it exists: the values that Record
 	// stores as blobs, and the definitions with which it was started. Naming a blob again has no
 	// effect.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -19,7 +19,7 @@ type EventSource interface {
 // error of take and returns it. Other errors are those of Log.Each and of Decode, which name the
 // run.
 func EachEvents(ctx context.Context, s EventSource, run string, after uint64,
-	take func(events []engine.Event, isContinued bool) error) error {
+	take func(events []event.Event, isContinued bool) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, err := Decode(r.Data, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) })
 		if err != nil {
@@ -46,7 +46,7 @@ type TextSource interface {
 // blob. aside holds the hashes of all values that the store holds outside the record. Errors are
 // those of EachEvents, except for the content of blobs that are not read.
 func EachStored(ctx context.Context, s TextSource, run string, after uint64,
-	stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
+	stored func(hash string, size int64) text.Text, take func(events []event.Event, aside []string) error) error {
 	return s.Each(ctx, run, after, func(r Record) error {
 		events, refs, err := decode(r.Data)
 		if err == nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/model"
@@ -140,15 +140,15 @@ func TestKillCompaction(t *testing.T) {
 			var compactions []string
 			for i, e := range events {
 				switch d := e.Data.(type) {
-				case *engine.ModelReplied:
+				case *event.ModelReplied:
 					done[run+"/"+d.Call] = true
-				case *engine.AgentCompacted:
-					if reply, ok := events[i-1].Data.(*engine.ModelReplied); !ok || reply.Call != d.Call ||
+				case *event.AgentCompacted:
+					if reply, ok := events[i-1].Data.(*event.ModelReplied); !ok || reply.Call != d.Call ||
 						d.Error != nil {
 						t.Errorf("run %s: event %d does not follow the reply with its summary: %+v", run, e.Seq, d)
 					}
 					compactions = append(compactions, fmt.Sprint(d.Call, " ", d.Before, " to ", d.After))
-				case *engine.RunCompleted:
+				case *event.RunCompleted:
 					if want == "" {
 						want = fmt.Sprint(compactions)
 					}
@@ -156,7 +156,7 @@ func TestKillCompaction(t *testing.T) {
 						t.Errorf("run %s: the conversation was shortened as %s, want %s", run, got, want)
 					}
 					return true
-				case *engine.RunFailed:
+				case *event.RunFailed:
 					t.Fatalf("run %s failed: %+v", run, d.Error)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -124,8 +125,8 @@ func childDocument(run string) (err error) {
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		_, err = s.Start(ctx, service.StartRequest{Workflow: killWorkflow(), Input: "go", RunID: run})
-	case err == nil && o.Status == engine.StatusPaused:
-		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	case err == nil && o.Status == event.StatusPaused:
+		err = s.Answer(ctx, run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 			Value: expr.Quote("approve")})
 	case err == nil && !o.Status.Ended():
 		err = s.Resume(ctx, run)
@@ -182,7 +183,7 @@ func killDocument(t *testing.T, db string) {
 			if run == killtest.Undisturbed {
 				want, undisturbed = string(o.Output), len(server.Requests())
 			}
-			if o.Status != engine.StatusCompleted || string(o.Output) != want {
+			if o.Status != event.StatusCompleted || string(o.Output) != want {
 				t.Fatalf("run %s: %s with output %s, want %s", run, o.Status, o.Output, want)
 			}
 			return true
@@ -207,7 +208,7 @@ func (f *fake) note(t *testing.T, s *service.Service, run string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.ModelReplied); ok {
+		if d, ok := e.Data.(*event.ModelReplied); ok {
 			f.done[run+"/"+d.Call] = true
 		}
 	}

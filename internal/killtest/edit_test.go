@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -75,12 +76,12 @@ func editRun(ctx context.Context, s *service.Service, run string) error {
 		return err
 	}
 	st, err := s.Wait(ctx, run)
-	if err != nil || st.Status != engine.StatusPaused {
+	if err != nil || st.Status != event.StatusPaused {
 		return err
 	}
 	err = s.Answer(ctx, run, service.AnswerRequest{
-		By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`),
-		Arguments: engine.Value(editedArguments), Key: "once",
+		By: event.LocalBy(event.ChannelProgram), Value: event.Value(`"approve"`),
+		Arguments: event.Value(editedArguments), Key: "once",
 	})
 	if err == nil {
 		_, err = s.Wait(ctx, run)
@@ -143,7 +144,7 @@ func TestKillEdits(t *testing.T) {
 			t.Fatalf("%s: %v", k.run(), err)
 		}
 		o, err := s.Show(ctx, k.run())
-		if err != nil || o.Status != engine.StatusCompleted || string(o.Output) != editedArguments {
+		if err != nil || o.Status != event.StatusCompleted || string(o.Output) != editedArguments {
 			t.Fatalf("%s is %s with %s, %v", k.run(), o.Status, o.Output, err)
 		}
 		if len(o.Answers) != 1 || string(o.Answers[0].Held) != `{"sum":5,"to":"Bob"}` ||

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -93,7 +94,7 @@ type reader struct {
 	diary string
 	read  int // bytes of the diary read so far
 
-	status map[string]engine.Status
+	status map[string]event.Status
 	// returned are the calls whose results are in the journal, by idempotency key; noted are the
 	// values of sub-steps in the journal, by that key and their own; received are the values that a
 	// function received.
@@ -162,11 +163,11 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 	r.status[run] = folded.Status()
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			if d.Error == nil {
 				r.returned[run+"/"+d.Call] = true
 			}
-		case *engine.FuncNoted:
+		case *event.FuncNoted:
 			key, value := run+"/"+d.Call+"/"+d.Key, string(d.Value)
 			if d.Key == "message" { // of the agent, which does not know its call
 				key = run + agentAnswered
@@ -216,14 +217,14 @@ func TestKillGraph(t *testing.T) {
 	defer watch.Close()
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
-		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
+		status: map[string]event.Status{}, returned: map[string]bool{}, noted: map[string]string{},
 		received: map[string]string{}, begun: map[string]int{},
 	}
 	want, undisturbed := finished, 0
 	h := killtest.Harness{
 		Env: func(run string) []string {
 			env := []string{envDB + "=" + db, envDiary + "=" + r.diary}
-			if r.status[run] == engine.StatusPaused {
+			if r.status[run] == event.StatusPaused {
 				env = append(env, envAnswer+"=gift wrap")
 			}
 			return env
@@ -237,7 +238,7 @@ func TestKillGraph(t *testing.T) {
 			if run == killtest.Undisturbed {
 				undisturbed = len(r.begun)
 			}
-			if d := cmp.Diff(last, want); d != "" || r.status[run] != engine.StatusCompleted {
+			if d := cmp.Diff(last, want); d != "" || r.status[run] != event.StatusCompleted {
 				t.Fatalf("run %s: %s with\n%s", run, r.status[run], d)
 			}
 			return true

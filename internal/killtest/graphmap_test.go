@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -112,7 +113,7 @@ func TestKillGraphMap(t *testing.T) {
 	want := squares{Items: items, Ended: items, Sum: (items - 1) * items * (2*items - 1) / 6}
 	r := &reader{
 		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
-		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{},
+		status: map[string]event.Status{}, returned: map[string]bool{}, noted: map[string]string{},
 		received: map[string]string{}, begun: map[string]int{},
 	}
 	h := killtest.Harness{
@@ -130,11 +131,11 @@ func TestKillGraphMap(t *testing.T) {
 			}
 			for _, e := range events {
 				switch d := e.Data.(type) {
-				case *engine.FuncReturned:
+				case *event.FuncReturned:
 					if d.Error == nil {
 						r.returned[run+"/"+d.Call] = true
 					}
-				case *engine.RunFailed:
+				case *event.RunFailed:
 					t.Fatalf("run %s failed: %+v", run, d.Error)
 				}
 			}
@@ -150,7 +151,7 @@ func TestKillGraphMap(t *testing.T) {
 			if err == nil {
 				err = json.Unmarshal(raw, &got)
 			}
-			if err != nil || got != want || folded.Status() != engine.StatusCompleted {
+			if err != nil || got != want || folded.Status() != event.StatusCompleted {
 				t.Fatalf("run %s: %s with %+v, %v; want %+v", run, folded.Status(), got, err, want)
 			}
 			return true

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -245,8 +246,8 @@ func (l *lineTest) run(t *testing.T, k lineKill) (isWhole bool) {
 	}
 	for _, run := range runs {
 		st, err := l.s.Wait(ctx, run)
-		if err != nil || st.Status != engine.StatusCompleted &&
-			(k.Policy != workflow.BusyCancel || st.Status != engine.StatusCancelled) {
+		if err != nil || st.Status != event.StatusCompleted &&
+			(k.Policy != workflow.BusyCancel || st.Status != event.StatusCancelled) {
 			t.Fatalf("run %s is %s: %v", run, st.Status, err)
 		}
 	}
@@ -257,7 +258,7 @@ func (l *lineTest) run(t *testing.T, k lineKill) (isWhole bool) {
 		code, fields := errcode.Of(err)
 		t.Fatalf("%s: the run of the living process: %v %s %v", k.key(), err, code, fields)
 	}
-	if st, err := l.s.Wait(ctx, own); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := l.s.Wait(ctx, own); err != nil || st.Status != event.StatusCompleted {
 		t.Fatalf("run %s is %s: %v", own, st.Status, err)
 	}
 	l.check(t, k, runs, own)
@@ -297,7 +298,7 @@ func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 		}
 		for _, e := range events {
 			switch e.Data.(type) {
-			case *engine.RunStarted:
+			case *event.RunStarted:
 				all = append(all, moment{e.At, 1})
 				if run != own && k.Policy == workflow.BusyQueue && e.At.Before(former) {
 					t.Errorf("run %s began before the one before it", run)
@@ -305,7 +306,7 @@ func (l *lineTest) check(t *testing.T, k lineKill, runs []string, own string) {
 				if run != own {
 					former = e.At
 				}
-			case *engine.RunCompleted, *engine.RunCancelled:
+			case *event.RunCompleted, *event.RunCancelled:
 				all = append(all, moment{e.At, -1})
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -132,11 +133,11 @@ func TestKillMap(t *testing.T) {
 			args := map[int]string{}
 			for _, e := range events {
 				switch d := e.Data.(type) {
-				case *engine.StepStarted:
+				case *event.StepStarted:
 					args[e.Step] = string(d.Input)
-				case *engine.ToolReturned:
+				case *event.ToolReturned:
 					done[run+"/"+args[e.Step]] = true
-				case *engine.RunCompleted:
+				case *event.RunCompleted:
 					folded := engine.New(plan, run)
 					var out []string
 					if err := folded.Apply(events); err != nil || json.Unmarshal(folded.Output(), &out) != nil ||
@@ -144,7 +145,7 @@ func TestKillMap(t *testing.T) {
 						t.Fatalf("run %s: %v with %.200s", run, err, folded.Output())
 					}
 					return true
-				case *engine.RunFailed:
+				case *event.RunFailed:
 					t.Fatalf("run %s failed: %+v", run, d.Error)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -91,7 +91,7 @@ func childSteps(run string) (err error) {
 // sendInput sends the input that the run waits for, each item under its own key, like a sender that
 // does not know whether the item was received.
 func sendInput(ctx context.Context, s *service.Service, run string) error {
-	by := engine.LocalBy(engine.ChannelProgram)
+	by := event.LocalBy(event.ChannelProgram)
 	o, err := s.Show(ctx, run)
 	if err != nil || len(o.Waiting) == 0 {
 		return err
@@ -99,7 +99,7 @@ func sendInput(ctx context.Context, s *service.Service, run string) error {
 	switch w := o.Waiting[0]; w.Node {
 	case "paid":
 		for n, value := range []string{`{"n":0}`, `{"n":7}`} { // the first one is kept
-			if _, err := s.Signal(ctx, run, service.SignalRequest{Name: "paid", Value: engine.Value(value),
+			if _, err := s.Signal(ctx, run, service.SignalRequest{Name: "paid", Value: event.Value(value),
 				Key: fmt.Sprint("k", n), By: by}); err != nil {
 				return err
 			}
@@ -107,9 +107,9 @@ func sendInput(ctx context.Context, s *service.Service, run string) error {
 		return nil
 	case "gate":
 		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID,
-			Value: engine.Value(`{"decision":"approve","note":"fine"}`), Key: "gate", By: by})
+			Value: event.Value(`{"decision":"approve","note":"fine"}`), Key: "gate", By: by})
 	default:
-		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"name":"Ann"}`), Key: "who",
+		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: event.Value(`{"name":"Ann"}`), Key: "who",
 			By: by})
 	}
 }
@@ -174,7 +174,7 @@ func TestKillSteps(t *testing.T) {
 				return false
 			}
 			o, err := watch.Show(t.Context(), run)
-			if err != nil || o.Status != engine.StatusCompleted || string(o.Output) != stepsOutput {
+			if err != nil || o.Status != event.StatusCompleted || string(o.Output) != stepsOutput {
 				t.Fatalf("run %s is %s with %s: %v %v", run, o.Status, o.Output, o.Error, err)
 			}
 			return true
@@ -185,7 +185,7 @@ func TestKillSteps(t *testing.T) {
 
 // resultsOf records the calls whose results are in a journal, and reports whether its run has
 // ended. Each signal and each answer must be there once.
-func resultsOf(t *testing.T, run string, events []engine.Event, done map[string]bool) (ended bool) {
+func resultsOf(t *testing.T, run string, events []event.Event, done map[string]bool) (ended bool) {
 	t.Helper()
 	args, once := map[int]string{}, map[string]bool{}
 	hear := func(what string) {
@@ -196,17 +196,17 @@ func resultsOf(t *testing.T, run string, events []engine.Event, done map[string]
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			args[e.Step] = string(d.Input)
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			done[run+"/"+args[e.Step]] = true
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			done[run+"/"+args[e.Step]] = !d.Unknown
-		case *engine.SignalReceived:
+		case *event.SignalReceived:
 			hear("signal " + string(d.Value))
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			hear("answer to " + d.Wait)
-		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+		case *event.RunCompleted, *event.RunFailed, *event.RunCancelled:
 			ended = true
 		}
 	}

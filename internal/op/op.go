@@ -7,7 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -144,9 +144,9 @@ type Caller struct {
 
 // Local returns the caller for a person who uses a store on this machine, who may do everything.
 func Local(s *service.Service, record func(action, target string)) *Caller {
-	who := access.Principal{Name: engine.LocalActor, Namespace: access.DefaultNamespace, Role: access.RoleAdmin,
+	who := access.Principal{Name: event.LocalActor, Namespace: access.DefaultNamespace, Role: access.RoleAdmin,
 		Approve: true}
-	return &Caller{&transport.Caller{Principal: who, Service: s}, engine.ChannelCLI, record}
+	return &Caller{&transport.Caller{Principal: who, Service: s}, event.ChannelCLI, record}
 }
 
 // By returns the caller as recorded with what the operation does to a run.

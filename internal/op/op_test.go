@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -180,7 +181,7 @@ func TestOp_Do(t *testing.T) {
 		"authentication required":  {Service: s},
 		"the role run is required": {Service: s, Principal: access.Principal{Role: "guest"}},
 	} {
-		_, err := op.SignalRun.Do(t.Context(), &op.Caller{Caller: who, Channel: engine.ChannelHTTP, Record: record}, in)
+		_, err := op.SignalRun.Do(t.Context(), &op.Caller{Caller: who, Channel: event.ChannelHTTP, Record: record}, in)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -16,12 +16,12 @@ func TestTrail_AnsweringAgent(t *testing.T) {
 	t.Parallel()
 	def := definition("rounds", workflow.Node{ID: "A", Kind: workflow.KindAgent,
 		Agent: &workflow.AgentNode{Agent: "a"}})
-	handed := func(frame int, from, to string) *engine.AgentHanded {
-		return &engine.AgentHanded{Frame: frame, ToolCallID: "t", From: from, Agent: to}
+	handed := func(frame int, from, to string) *event.AgentHanded {
+		return &event.AgentHanded{Frame: frame, ToolCallID: "t", From: from, Agent: to}
 	}
 	begin := func() *journal { return begun(`"x"`).step(1, "A", agentStarted("a", 0, "")) }
-	sub := &engine.SubagentStarted{Frame: 1, Call: "1.1", Agent: "sub", Depth: 1, Input: "i"}
-	failed := engine.Failure{Code: "invalid_output", Message: "no JSON"}
+	sub := &event.SubagentStarted{Frame: 1, Call: "1.1", Agent: "sub", Depth: 1, Input: "i"}
+	failed := event.Failure{Code: "invalid_output", Message: "no JSON"}
 	for name, c := range map[string]struct {
 		journal  *journal
 		id, name string
@@ -34,15 +34,15 @@ func TestTrail_AnsweringAgent(t *testing.T) {
 			replied("d", ""), handed(0, "b", "a"), called("e"), replied("e", "yes"), reply),
 			"a", "Writer", []string{"Writer hands over to Critic", "Critic hands over to Writer"}},
 		"a sub-agent hands over": {begin().step(1, "A", called("c"), replied("c", ""), sub, handed(1, "sub", "sub2"),
-			&engine.SubagentCompleted{Frame: 1, Call: "1.1"}, called("d"), replied("d", "yes"), reply),
+			&event.SubagentCompleted{Frame: 1, Call: "1.1"}, called("d"), replied("d", "yes"), reply),
 			"a", "Writer", []string{"Helper hands over to Deeper"}},
 		"and begins again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
 			replied("d", "odd"),
-			&engine.StepRetrying{Attempt: 2, Error: failed}, called("e"), replied("e", "yes"), reply), "a", "Writer",
+			&event.StepRetrying{Attempt: 2, Error: failed}, called("e"), replied("e", "yes"), reply), "a", "Writer",
 			[]string{"Writer hands over to Critic"}},
 		"a call is made again": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
-			&engine.ModelFailed{Call: "d", Error: failed},
-			&engine.StepRetrying{Attempt: 2, Call: "d", Error: failed}, called("d"), replied("d", "yes"), reply), "b",
+			&event.ModelFailed{Call: "d", Error: failed},
+			&event.StepRetrying{Attempt: 2, Call: "d", Error: failed}, called("d"), replied("d", "yes"), reply), "b",
 			"Critic", []string{"Writer hands over to Critic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestTrail_AnsweringAgent(t *testing.T) {
 	}
 	// A step that failed after a hand-off belongs to the agent that had it.
 	j := begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"),
-		&engine.ModelFailed{Call: "d", Error: failed}, &engine.StepFailed{Error: failed})
-	wantJSON(t, Fold("r", def, j.run(&engine.RunFailed{Error: failed}).events).Trail(),
+		&event.ModelFailed{Call: "d", Error: failed}, &event.StepFailed{Error: failed})
+	wantJSON(t, Fold("r", def, j.run(&event.RunFailed{Error: failed}).events).Trail(),
 		`[{"nodeId":"A","agentId":"b","agentName":"Critic","order":0,"round":0,"input":"x","output":null,`+
 			`"error":"no JSON"}]`)
 }

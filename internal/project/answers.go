@@ -3,7 +3,7 @@ package project
 import (
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Answer is the outcome of a wait that was answered or that timed out at its deadline.
@@ -15,17 +15,17 @@ type Answer struct {
 	Tool string `json:"tool,omitempty"`
 	// Decision is the answer to an approval and Answer the answer to a question; both are absent if
 	// the deadline passed.
-	Decision string       `json:"decision,omitempty"`
-	Answer   engine.Value `json:"answer,omitempty"`
-	Note     string       `json:"note,omitempty"`
+	Decision string      `json:"decision,omitempty"`
+	Answer   event.Value `json:"answer,omitempty"`
+	Note     string      `json:"note,omitempty"`
 	// Arguments are the approved call's arguments if the answer changed them, and Held its original
 	// arguments; both are absent if it did not.
-	Arguments engine.Value `json:"arguments,omitempty"`
-	Held      engine.Value `json:"held,omitempty"`
+	Arguments event.Value `json:"arguments,omitempty"`
+	Held      event.Value `json:"held,omitempty"`
 	// By is the actor who answered, with the channel used; the channel is `clock` if the deadline
 	// passed.
-	By engine.Actor `json:"by"`
-	At time.Time    `json:"at"`
+	By event.Actor `json:"by"`
+	At time.Time   `json:"at"`
 }
 
 // answered records how a wait ended. w is nil if the wait had already ended.

@@ -3,7 +3,7 @@ package project
 import (
 	"slices"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
@@ -13,7 +13,7 @@ import (
 // from its previous execution in a loop, the outputs that they have not replaced yet (S4-4).
 //
 // The value is JSON without white space; the caller may indent it.
-func (f *Folder) Context() engine.Value {
+func (f *Folder) Context() event.Value {
 	root := f.scopes[0]
 	steps := slices.Clone(root.entries)
 	former := map[string]*step{} // last ended executions of the unfinished blocks

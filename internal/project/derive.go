@@ -10,7 +10,7 @@ import (
 )
 
 // input returns the input of a step.
-func (f *Folder) input(st *step) engine.Value {
+func (f *Folder) input(st *step) event.Value {
 	if st.in != nil {
 		return st.in
 	}
@@ -25,7 +25,7 @@ func (f *Folder) input(st *step) engine.Value {
 
 // completed returns the output of a step that ends with d. The output of a fork is unknown if its
 // definition is.
-func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
+func (f *Folder) completed(st *step, d *event.StepCompleted) event.Value {
 	switch d.Source(st.def.Kind) {
 	case event.OutputHere:
 		return d.Output
@@ -54,7 +54,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 }
 
 // blockOutput builds the output of a fork from the results of its branches.
-func blockOutput(st *step) engine.Value {
+func blockOutput(st *step) event.Value {
 	if st.def.Fork.Shape != workflow.ShapeMap {
 		return expr.Entry{Children: blockSteps(st, nil, false)}.JSON()
 	}
@@ -128,7 +128,7 @@ func contextEntry(st, former *step) expr.Entry {
 }
 
 // Shown is [Folder.Expand], or [Folder.ExpandAll] if all is set.
-func (f *Folder) Shown(e engine.Event, all bool) engine.Event {
+func (f *Folder) Shown(e event.Event, all bool) event.Event {
 	if all {
 		return f.ExpandAll(e)
 	}
@@ -137,8 +137,8 @@ func (f *Folder) Shown(e engine.Event, all bool) engine.Event {
 
 // ExpandAll is like [Folder.Expand], but replaces the recipes of step inputs with the assembled
 // strings.
-func (f *Folder) ExpandAll(e engine.Event) engine.Event {
-	d, ok := e.Data.(*engine.StepStarted)
+func (f *Folder) ExpandAll(e event.Event) event.Event {
+	d, ok := e.Data.(*event.StepStarted)
 	if !ok || d.Recipe == nil {
 		return f.Expand(e)
 	}
@@ -159,22 +159,22 @@ func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 // its output, the arguments of a tool call. An input with a recipe remains a recipe. The result is
 // meant for display; e itself is not changed. The events before e must have been added and the
 // events after it must not; e itself may or may not have been added.
-func (f *Folder) Expand(e engine.Event) engine.Event {
+func (f *Folder) Expand(e event.Event) event.Event {
 	st := f.steps[e.Step]
-	if d, ok := e.Data.(*engine.StepStarted); ok && st == nil {
+	if d, ok := e.Data.(*event.StepStarted); ok && st == nil {
 		st = f.newStep(e, f.scope(d.Scope), d)
 	}
 	if st == nil {
 		return e
 	}
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		if len(d.Input) == 0 && d.Recipe == nil {
 			c := *d
 			c.Input = f.input(st)
 			e.Data = &c
 		}
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		if len(d.Output) == 0 {
 			c := *d
 			c.Output, c.Same, c.Reply, c.JSON, c.Given = f.completed(st, d), false, false, false, false
@@ -182,15 +182,15 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 			c.Update, c.Edits, _ = d.Changes(st.lastResult)
 			e.Data = &c
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		if len(d.Arguments) == 0 {
 			c := *d
 			c.Arguments = f.arguments(st, d)
 			e.Data = &c
 		}
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		e.Data = d.Whole(f.values.JSONOf)
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		if d.JSON {
 			c := *d
 			c.Output, c.JSON = f.jsonReply(st, d.Frame), false

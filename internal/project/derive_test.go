@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -42,27 +42,27 @@ func TestInputsAndOutputs(t *testing.T) {
 		"last reply of the step's own loop": {
 			definition("", node("w", workflow.KindAgent)),
 			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), replied("c1", "first"),
-				&engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, subframe,
-				replied("c2", "sub-agent's"), &engine.SubagentCompleted{Frame: 1, Call: "k", Reply: true}, called("c3"),
+				&event.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, subframe,
+				replied("c2", "sub-agent's"), &event.SubagentCompleted{Frame: 1, Call: "k", Reply: true}, called("c3"),
 				replied("c3", "second"), reply),
 			map[string]io{"w": {`"x"`, `"second"`}},
 		},
 		"late reply": {
 			definition("", node("w", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), &engine.StepRetrying{Attempt: 2}, late,
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c1"), &event.StepRetrying{Attempt: 2}, late,
 				again, replied("c2", "in time"), reply),
 			map[string]io{"w": {`"x"`, `"in time"`}},
 		},
 		"failure along an error edge": { // P30
 			definition("", node("w", workflow.KindAgent), node("h", workflow.KindAgent)),
 			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""),
-				&engine.StepFailed{Error: engine.Failure{Code: "c", Message: "m", Node: "w"}, Port: "error"}).step(2,
+				&event.StepFailed{Error: event.Failure{Code: "c", Message: "m", Node: "w"}, Port: "error"}).step(2,
 				"h", agentStarted("b", 1, "")),
 			map[string]io{"w": {`"x"`, ``}, "h": {`{"error":{"code":"c","message":"m","node":"w"}}`, ``}},
 		},
 		"skipped error": {
 			definition("", node("w", workflow.KindAgent), node("h", workflow.KindAgent)),
-			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), &engine.StepCompleted{Ports: []string{"out"}}).step(2,
+			begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), &event.StepCompleted{Ports: []string{"out"}}).step(2,
 				"h", agentStarted("b", 1, "")),
 			map[string]io{"w": {`"x"`, ``}, "h": {``, ``}},
 		},
@@ -76,27 +76,27 @@ func TestInputsAndOutputs(t *testing.T) {
 				return w
 			}(),
 			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0),
-				&engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
-				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(2, "sub/w", &engine.EdgeTaken{To: "v", Scope: 1}).
+				&event.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(2, "sub/w", &event.EdgeTaken{To: "v", Scope: 1}).
 				agentStep(3, "sub/v", "a", 2, 1, "", "two").
-				step(1, "sub", &engine.StepCompleted{Ports: []string{"out"}}).step(4, "w", agentStarted("a", 1, "")),
+				step(1, "sub", &event.StepCompleted{Ports: []string{"out"}}).step(4, "w", agentStarted("a", 1, "")),
 			map[string]io{"sub": {`"x"`, `"two"`}, "sub/w": {`"x"`, `"one"`}, "sub/v": {`"one"`, `"two"`},
 				"w": {`"two"`, ``}},
 		},
 		"sub-flow whose state is its output": { // S2-66
 			typedSub(),
-			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1,
-				Scope: 1, State: map[string]engine.Value{"n": engine.Value("1")}}).
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &event.EdgeTaken{Edge: -1, To: "w", Token: 1,
+				Scope: 1, State: map[string]event.Value{"n": event.Value("1")}}).
 				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub",
-				&engine.StepCompleted{Output: engine.Value(`{"n":1}`), Ports: []string{"out"}}),
+				&event.StepCompleted{Output: event.Value(`{"n":1}`), Ports: []string{"out"}}),
 			map[string]io{"sub": {`"x"`, `{"n":1}`}, "sub/w": {`"x"`, `"one"`}},
 		},
 		"sub-flow whose state is written back": { // S2-66
 			typedSub(),
 			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0),
-				&engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
-				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{
-				Update: map[string]engine.Value{"n": engine.Value("1")}, Ports: []string{"out"},
+				&event.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &event.StepCompleted{
+				Update: map[string]event.Value{"n": event.Value("1")}, Ports: []string{"out"},
 			}),
 			map[string]io{"sub": {`"x"`, ``}, "sub/w": {`"x"`, `"one"`}},
 		},
@@ -144,7 +144,7 @@ func blockJournal() *journal {
 		step(2, "inner", inScope(started(workflow.KindFork, 1), 2), branch("y", 1, 3), branch("z", 2, 4)).
 		agentStep(3, "z", "b", 2, 4, "", "Z").step(3, "z", arrival("inner/join", 4)).
 		agentStep(4, "y", "a", 2, 3, "", "Y").step(4, "y", arrival("inner/join", 3)).
-		step(2, "inner", &engine.StepCompleted{Ports: []string{"out"}}, arrival("par/join", 2)).
+		step(2, "inner", &event.StepCompleted{Ports: []string{"out"}}, arrival("par/join", 2)).
 		agentStep(5, "par/gen_1", "gen", 1, 1, "", "G").step(5, "par/gen_1", arrival("par/join", 1))
 }
 
@@ -153,7 +153,7 @@ func blockJournal() *journal {
 func TestBlockOutputs(t *testing.T) {
 	t.Parallel()
 	inner := `{"steps":{"y":{"output":"Y","agent":"Writer"},"z":{"output":"Z","agent":"Critic"}},"order":["y","z"]}`
-	done := &engine.StepCompleted{Ports: []string{"out"}}
+	done := &event.StepCompleted{Ports: []string{"out"}}
 	tests := map[string]struct {
 		def     *workflow.Workflow
 		journal *journal
@@ -172,9 +172,9 @@ func TestBlockOutputs(t *testing.T) {
 			branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
 			agentStep(2, "par/gen_1", "gen", 1, 1, "", "G").step(2, "par/gen_1", arrival("par/join", 1)).
 			step(3, "inner", inScope(started(workflow.KindFork, 1), 2), arrival("par/join", 2),
-				&engine.StepFailed{Error: engine.Failure{Code: "c"}}).step(1, "par", done),
+				&event.StepFailed{Error: event.Failure{Code: "c"}}).step(1, "par", done),
 			`{"gen_1":"G"}`},
-		"tried again": {blockDef(""), blockJournal().step(1, "par", &engine.StepRetrying{Attempt: 2},
+		"tried again": {blockDef(""), blockJournal().step(1, "par", &event.StepRetrying{Attempt: 2},
 			branch("par/gen_1", 1, 5), branch("inner", 2, 6)).
 			agentStep(6, "par/gen_1", "gen", 1, 5, "", "G2").step(6, "par/gen_1", arrival("par/join", 5)).step(1, "par",
 			done),
@@ -183,7 +183,7 @@ func TestBlockOutputs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := Fold("r", tt.def, tt.journal.run(&engine.RunCompleted{OutputStep: 1}).events)
+			f := Fold("r", tt.def, tt.journal.run(&event.RunCompleted{OutputStep: 1}).events)
 			if got := string(f.Run().Output); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
@@ -196,18 +196,18 @@ func TestBlockOutputs(t *testing.T) {
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	ask := replied("c1", "")
-	ask.Message.ToolCalls = []chat.ToolCall{{ID: "t1", Name: "search", Arguments: engine.Value(`{"q":"go"}`)}}
+	ask.Message.ToolCalls = []chat.ToolCall{{ID: "t1", Name: "search", Arguments: event.Value(`{"q":"go"}`)}}
 	sub := called("c2")
 	sub.Frame = 1
 	def := definition("routes", node("s", workflow.KindStart), node("w", workflow.KindAgent),
 		node("x", workflow.KindExec))
 	j := begun(`"in"`).step(1, "s", started(workflow.KindStart, 0), same).
 		step(2, "w", agentStarted("a", 1, ""), called("c1"), ask,
-			&engine.ToolCalled{Call: "k1", Attempt: 1, Tool: "search", ToolCallID: "t1"},
-			&engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "2.1"}, sub, replied("c2", "sub says"),
-			&engine.SubagentCompleted{Frame: 1, Call: "2.1", Reply: true}, reply).
-		step(3, "x", started(workflow.KindExec, 2), &engine.ToolCalled{Call: "k2", Attempt: 1, Tool: "search",
-			ToolCallID: "t1"}, &engine.StepCompleted{Output: engine.Value(`"r"`)})
+			&event.ToolCalled{Call: "k1", Attempt: 1, Tool: "search", ToolCallID: "t1"},
+			&event.SubagentStarted{Frame: 1, Agent: "sub", Call: "2.1"}, sub, replied("c2", "sub says"),
+			&event.SubagentCompleted{Frame: 1, Call: "2.1", Reply: true}, reply).
+		step(3, "x", started(workflow.KindExec, 2), &event.ToolCalled{Call: "k2", Attempt: 1, Tool: "search",
+			ToolCallID: "t1"}, &event.StepCompleted{Output: event.Value(`"r"`)})
 	f := NewFolder("r", def)
 	got := map[string]string{}
 	for _, e := range j.events {
@@ -218,16 +218,16 @@ func TestExpand(t *testing.T) {
 		}
 		before := e.Data
 		switch d := f.Expand(e).Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			got[e.Node+" started"] = string(d.Input)
-		case *engine.StepCompleted:
+		case *event.StepCompleted:
 			got[e.Node+" completed"] = string(d.Output)
 			if d.Same || d.Reply {
 				t.Errorf("%s says where its output is and shows it", e.Node)
 			}
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			got[e.Node+" called"] = string(d.Arguments)
-		case *engine.SubagentCompleted:
+		case *event.SubagentCompleted:
 			got[e.Node+" sub"] = string(d.Output)
 		}
 		if e.Data != before {
@@ -253,15 +253,15 @@ func TestMapItems_Token(t *testing.T) {
 	t.Parallel()
 	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}},
 		workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})
-	j := begun(`"x"`).step(1, "m", &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1,
-		Input: engine.Value(`"a token"`)})
+	j := begun(`"x"`).step(1, "m", &event.StepStarted{Kind: workflow.KindMap, Iteration: 1,
+		Input: event.Value(`"a token"`)})
 	for i := 1; i <= 2; i++ {
-		j.step(1, "m", &engine.EdgeTaken{Edge: -1, To: "a", Token: i + 1, Scope: i, Branch: i}).
-			step(i+1, "a", &engine.StepStarted{Kind: workflow.KindSet, Iteration: i, Scope: i, From: -i,
-				Tokens: []int{i + 1}}, &engine.StepCompleted{Output: engine.Value(`7`)}).
-			step(1, "m", &engine.EdgeTaken{Edge: -1, To: "m", Scope: i, Branch: i})
+		j.step(1, "m", &event.EdgeTaken{Edge: -1, To: "a", Token: i + 1, Scope: i, Branch: i}).
+			step(i+1, "a", &event.StepStarted{Kind: workflow.KindSet, Iteration: i, Scope: i, From: -i,
+				Tokens: []int{i + 1}}, &event.StepCompleted{Output: event.Value(`7`)}).
+			step(1, "m", &event.EdgeTaken{Edge: -1, To: "m", Scope: i, Branch: i})
 	}
-	r := Fold("r1", def, j.step(1, "m", &engine.StepCompleted{}).events).Run()
+	r := Fold("r1", def, j.step(1, "m", &event.StepCompleted{}).events).Run()
 	if got := string(r.Outputs["m"]); got != `[7,7]` {
 		t.Errorf("the map gave %s", got)
 	}

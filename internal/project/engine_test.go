@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -122,14 +123,14 @@ func TestOutputs_MatchEngine(t *testing.T) {
 					case len(c.Agent.Handoffs) > 0 && rnd.IntN(2) == 0:
 						r := enginetest.Reply("")
 						r.Message.ToolCalls = []chat.ToolCall{{ID: "h", Name: workflow.HandoffTool,
-							Arguments: engine.Value(`{"agent":"` + c.Agent.Handoffs[0] + `"}`)}}
+							Arguments: event.Value(`{"agent":"` + c.Agent.Handoffs[0] + `"}`)}}
 						return r
 					case seed%2 == 1 && rnd.IntN(5) == 0:
 						return enginetest.Fails("overloaded", "busy <"+c.Node+">")
 					case rnd.IntN(6) == 0 && len(c.Messages) < 6:
 						r := enginetest.Reply("calling")
 						r.Message.ToolCalls = []chat.ToolCall{
-							{ID: "k", Name: "look", Arguments: engine.Value(`{"n":` + fmt.Sprint(rnd.IntN(99)) + `}`)},
+							{ID: "k", Name: "look", Arguments: event.Value(`{"n":` + fmt.Sprint(rnd.IntN(99)) + `}`)},
 						}
 						return r
 					}
@@ -272,11 +273,11 @@ func TestLogs_Subagents(t *testing.T) {
 				return enginetest.Fails("overloaded", "busy")
 			case c.Agent.ID == "a" && asked["a"] < 3:
 				r.Message = chat.Message{ToolCalls: []chat.ToolCall{
-					{ID: "c", Name: "ask_k", Arguments: engine.Value(fmt.Sprintf(`{"input":"%d"}`, asked["a"]))},
+					{ID: "c", Name: "ask_k", Arguments: event.Value(fmt.Sprintf(`{"input":"%d"}`, asked["a"]))},
 				}}
 			case c.Agent.ID == "k" && len(c.Messages) == 1:
 				r.Message = chat.Message{
-					ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_l", Arguments: engine.Value(`{"input":"x"}`)}},
+					ToolCalls: []chat.ToolCall{{ID: "c", Name: "ask_l", Arguments: event.Value(`{"input":"x"}`)}},
 				}
 			case c.Agent.ID == "k" && asked["k"] == 2:
 				asked["k"] = 1 // the second round of k fails
@@ -312,7 +313,7 @@ func TestLogs_Subagents(t *testing.T) {
 		r := Fold("r", def, w.Events).Run()
 		calls := 0
 		for _, e := range w.Events {
-			if _, ok := e.Data.(*engine.ModelCalled); ok {
+			if _, ok := e.Data.(*event.ModelCalled); ok {
 				calls++
 			}
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // forgetful folds events with a window of the given size, repeating while steps are missed, and
 // returns the steps that left the window.
-func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, window int,
+func forgetful(t *testing.T, def *workflow.Workflow, events []event.Event, window int,
 	k Keep) (f *Folder, left []Step, entries []TrailEntry, open map[int]bool) {
 	t.Helper()
 	k.Pins = map[int]bool{}
@@ -56,7 +57,7 @@ func forgetful(t *testing.T, def *workflow.Workflow, events []engine.Event, wind
 
 // sameForgetting compares the views of a forgetting folder with the views of a folder that keeps
 // everything.
-func sameForgetting(t *testing.T, def *workflow.Workflow, events []engine.Event, window int, k Keep) {
+func sameForgetting(t *testing.T, def *workflow.Workflow, events []event.Event, window int, k Keep) {
 	t.Helper()
 	whole := NewFolder("run1", def)
 	whole.KeepCalls()
@@ -162,10 +163,10 @@ func TestTrimmedFolder_LateEvents(t *testing.T) {
 	w.Model = func(c *engine.CallModel) *engine.ModelResult { return enginetest.Reply(c.Node) }
 	w.Start("x")
 	w.Go(func(int) int { return 0 })
-	events := append([]engine.Event{}, w.Events...)
+	events := append([]event.Event{}, w.Events...)
 	last := events[len(events)-1]
-	usage := &engine.ModelReplied{Call: "gone", Late: true, Usage: &chat.Usage{InputTokens: 7}}
-	late := engine.Event{Seq: last.Seq, At: last.At, Node: "a", Step: 1, Data: usage}
+	usage := &event.ModelReplied{Call: "gone", Late: true, Usage: &chat.Usage{InputTokens: 7}}
+	late := event.Event{Seq: last.Seq, At: last.At, Node: "a", Step: 1, Data: usage}
 	events = append(events[:len(events)-1], late, last)
 	f := NewFolder("run1", def)
 	f.Forget(Keep{Window: 1})

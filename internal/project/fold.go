@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
@@ -18,14 +17,14 @@ type Folder struct {
 	id  string
 	def *workflow.Workflow
 
-	created        engine.RunCreated
-	status         engine.Status
+	created        event.RunCreated
+	status         event.Status
 	startedAt      time.Time
 	endedAt        time.Time
-	failure        *engine.Failure
-	reason         string       // of the cancellation
-	output         int          // step whose output is the run's; 0 means none
-	declaredOutput engine.Value // the run's output if the workflow specifies it
+	failure        *event.Failure
+	reason         string      // of the cancellation
+	output         int         // step whose output is the run's; 0 means none
+	declaredOutput event.Value // the run's output if the workflow specifies it
 
 	steps     map[int]*step
 	order     []*step // in start order
@@ -52,7 +51,7 @@ type Folder struct {
 	keepsCalls bool
 	// texts holds the strings assembled from recipes; show is the argument of Assembled.
 	texts prompt.Texts
-	show  func(*prompt.Recipe, text.Text) engine.Value
+	show  func(*prompt.Recipe, text.Text) event.Value
 	// values is set by Short.
 	values Values
 	// ended is the step that the last event completed; its result is kept for Expand until
@@ -71,10 +70,10 @@ type scope struct {
 	// fork that started last.
 	arrived, last, fork *step
 	failed              bool // a step failed without an error edge
-	failure             *engine.Failure
+	failure             *event.Failure
 	// item is the map item that the scope belongs to, and place its position in the list, from 1; 0
 	// means that the scope belongs to no map.
-	item  engine.Value
+	item  event.Value
 	place int
 	// entries are the last completed steps by node, at the position of the node's first completion
 	// (S4-4).
@@ -88,8 +87,8 @@ type step struct {
 	// in is the input; before is the number of forgotten trail entries that precede the step's;
 	// pending counts its calls without a result, its open child runs, and later steps that have yet
 	// to begin with its output. Only folders that forget use these fields.
-	in              engine.Value
-	passed          engine.Value // the output that arrived; of agent steps of a forgetting folder
+	in              event.Value
+	passed          event.Value // the output that arrived; of agent steps of a forgetting folder
 	before, pending int
 	// reported means that the step was already passed to Keep.Leave as final.
 	reported bool
@@ -100,17 +99,17 @@ type step struct {
 	node  string         // as named in events
 	def   *workflow.Node // never nil
 	scope *scope
-	data  *engine.StepStarted
+	data  *event.StepStarted
 
 	startedAt, endedAt time.Time
 	status             StepStatus
 	attempt            int
 	round              int
 
-	output  engine.Value
+	output  event.Value
 	text    text.Text // the output as text, if hasText
 	hasText bool
-	failure *engine.Failure
+	failure *event.Failure
 	// hasDefault means that the step failed and output is the default used in place of a result.
 	hasDefault bool
 	reason     string // of the cancellation or skip
@@ -144,14 +143,14 @@ type step struct {
 	toolCalls []trailCall
 	// lastResult is the last result of the step while it is running, and inputState the typed state
 	// that it received; inputState is set only for steps of the run's own scope.
-	lastResult engine.Data
+	lastResult event.Data
 	inputState typed.State
 }
 
 // frame is one agent loop in a step.
 type frame struct {
-	sub   *engine.SubagentStarted // the step's own agent if nil
-	reply *chat.Message           // most recent reply
+	sub   *event.SubagentStarted // the step's own agent if nil
+	reply *chat.Message          // most recent reply
 	// closed means that the log already shows its end.
 	closed bool
 }
@@ -164,7 +163,7 @@ type call struct {
 }
 
 type wait struct {
-	engine.WaitOpened
+	event.WaitOpened
 	step  *step
 	node  string
 	since time.Time
@@ -196,7 +195,7 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 		def = &workflow.Workflow{}
 	}
 	return &Folder{
-		id: run, def: def, status: engine.StatusPending,
+		id: run, def: def, status: event.StatusPending,
 		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{},
 		childRuns: map[string]*childRun{},
 		outputs:   map[string]*step{}, decisions: map[string]approvalDecision{}, values: fullValues{},
@@ -205,7 +204,7 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 }
 
 // Fold returns a folder to which events have been added.
-func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
+func Fold(run string, def *workflow.Workflow, events []event.Event) *Folder {
 	f := NewFolder(run, def)
 	for _, e := range events {
 		f.Add(e)
@@ -214,31 +213,31 @@ func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
 }
 
 // Add folds the next event. It keeps the event's data, which must not be changed afterwards.
-func (f *Folder) Add(e engine.Event) {
+func (f *Folder) Add(e event.Event) {
 	if f.ended != nil {
 		f.ended.lastResult, f.ended = nil, nil
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted,
-		*engine.RunFailed, *engine.RunCancelled:
+	case *event.RunCreated, *event.RunStarted, *event.RunPaused, *event.RunResumed, *event.RunCompleted,
+		*event.RunFailed, *event.RunCancelled:
 		f.addRun(e)
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		f.startStep(e, d)
-	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
+	case *event.WaitOpened, *event.WaitAnswered, *event.WaitClosed:
 		f.addWait(e)
 	default:
 		st := f.find(e.Step)
 		if st == nil {
-			if d, ok := d.(*engine.StepSkipped); ok {
+			if d, ok := d.(*event.StepSkipped); ok {
 				f.skip(e, d)
 			}
 			return
 		}
 		switch d := d.(type) {
-		case *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
-			*engine.StepSkipped:
+		case *event.StepRetrying, *event.StepCompleted, *event.StepFailed, *event.StepCancelled,
+			*event.StepSkipped:
 			f.addStep(st, e)
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			f.addEdge(st, d)
 		default:
 			f.addCall(st, e)
@@ -246,23 +245,23 @@ func (f *Folder) Add(e engine.Event) {
 	}
 }
 
-func (f *Folder) addRun(e engine.Event) {
+func (f *Folder) addRun(e event.Event) {
 	f.status = event.StatusOf(e.Data)
 	if f.status.Ended() {
 		f.endedAt = e.At
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		f.created = *d
 		f.initState(d)
-	case *engine.RunStarted:
+	case *event.RunStarted:
 		f.startedAt = e.At
 		if f.created.Retry {
 			f.startedAt = f.created.ForkedAt
 		}
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		f.endedAt, f.failure, f.reason = time.Time{}, nil, ""
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		f.output, f.declaredOutput = d.OutputStep, d.Output
 		if st := f.find(d.OutputStep); st != nil {
 			if st.sentTo != "" && f.isForgotten(st.n) {
@@ -270,23 +269,23 @@ func (f *Folder) addRun(e engine.Event) {
 			}
 			st.sentTo = "" // no rounds were left: it was not received
 		}
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		f.failure = &d.Error
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		f.reason = d.Reason
 	}
 }
 
-func (f *Folder) addWait(e engine.Event) {
+func (f *Folder) addWait(e event.Event) {
 	switch d := e.Data.(type) {
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		w := &wait{WaitOpened: *d, step: f.find(e.Step), node: e.Node, since: e.At, seq: e.Seq}
 		if w.step != nil {
 			w.step.waiting++
 			f.countCalls(w.step, d)
 		}
 		f.waits = append(f.waits, w)
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		w := f.endWait(d.Wait)
 		if w != nil && w.step != nil {
 			w.step.result(d)
@@ -300,7 +299,7 @@ func (f *Folder) addWait(e engine.Event) {
 				w.step.decision = decision
 			}
 		}
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		if w := f.endWait(d.Wait); d.By.IsKnown() {
 			f.answered(w, Answer{By: d.By, At: e.At})
 		}

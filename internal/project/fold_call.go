@@ -5,18 +5,17 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // addCall folds events inside a step: calls and the loops of its agents.
-func (f *Folder) addCall(st *step, e engine.Event) {
+func (f *Folder) addCall(st *step, e event.Event) {
 	f.keepCall(st, e.Data)
 	st.result(e.Data)
 	f.countCalls(st, e.Data)
 	switch d := e.Data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		f.open(d.Call, &call{step: st, frame: d.Frame, model: true})
 		if d.Compaction != nil {
 			return
@@ -28,7 +27,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 				st.model = d.Model
 			}
 		}
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		f.use(st, d.Usage, d.CostUSD)
 		c := f.calls[d.Call]
 		f.close(d.Call)
@@ -42,7 +41,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 			st.model = cmp.Or(d.Model, st.model)
 			st.stop = d.Stop
 		}
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {
 			st.model = d.Model
 		}
@@ -51,30 +50,30 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		if !d.IsFree() {
 			f.use(st, d.Usage, d.CostUSD)
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		f.open(d.Call, &call{step: st, frame: d.Frame})
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		f.close(d.Call)
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		f.close(d.Call)
-	case *engine.ChildStarted:
+	case *event.ChildStarted:
 		b := f.childRuns[d.Run]
 		if b == nil {
 			b = &childRun{}
 			f.childRuns[d.Run] = b
 		}
 		b.setOpen(st, true)
-	case *engine.CallUsed:
+	case *event.CallUsed:
 		st.warn(d.Warning)
 		f.addChildUsage(st, d)
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		st.frame(d.Frame).sub = d
-	case *engine.AgentCompacted:
+	case *event.AgentCompacted:
 		f.close(d.Call)
 		if d.Error != nil {
 			st.warn(compactedText(d))
 		}
-	case *engine.AgentHanded:
+	case *event.AgentHanded:
 		if st.frame(d.Frame).sub == nil {
 			st.handoffAgent = d.Agent
 		}
@@ -107,7 +106,7 @@ func (b *childRun) setOpen(st *step, continues bool) {
 }
 
 // countCalls counts the calls that an event adds.
-func (f *Folder) countCalls(st *step, d engine.Data) {
+func (f *Folder) countCalls(st *step, d event.Data) {
 	models, tools := event.CallsOf(d)
 	for _, t := range []*tally{&st.tally, &f.total} {
 		t.models += models
@@ -131,7 +130,7 @@ func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 }
 
 // addChildUsage adds what a child run has used since its last report, or the usage of a session.
-func (f *Folder) addChildUsage(st *step, d *engine.CallUsed) {
+func (f *Folder) addChildUsage(st *step, d *event.CallUsed) {
 	now := tally{
 		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD),
 		unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
@@ -169,7 +168,7 @@ func (st *step) warn(text string) {
 }
 
 // compactedText describes the outcome of an attempt to compact a conversation.
-func compactedText(d *engine.AgentCompacted) string {
+func compactedText(d *event.AgentCompacted) string {
 	if d.Error != nil {
 		return fmt.Sprintf("The conversation was not shortened (%s): %s", d.Error.Code, d.Error.Message)
 	}
@@ -182,7 +181,7 @@ func compactedText(d *engine.AgentCompacted) string {
 
 // noteFallback adds a warning that names the fallback model and the model it replaces, once for all
 // subsequent calls of the step.
-func (st *step) noteFallback(d *engine.ModelCalled) {
+func (st *step) noteFallback(d *event.ModelCalled) {
 	text := ""
 	if in := d.Instead; in != nil {
 		text = fmt.Sprintf("The model %s is asked instead of %s, which failed (%s)", cmp.Or(d.Model, "without a name"),
@@ -219,7 +218,7 @@ func (st *step) reply(frame int) *chat.Message {
 }
 
 // replyText returns the text of the last reply in a frame, or nil if there is none.
-func (st *step) replyText(frame int) engine.Value {
+func (st *step) replyText(frame int) event.Value {
 	if m := st.reply(frame); m != nil {
 		return expr.Quote(m.Text.String())
 	}
@@ -229,7 +228,7 @@ func (st *step) replyText(frame int) engine.Value {
 // arguments returns the arguments of a tool call from the reply that requested it. The reply is in
 // the step's own frame or, for a step that executes another step's calls, in that step's root
 // frame.
-func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
+func (f *Folder) arguments(st *step, d *event.ToolCalled) event.Value {
 	if d.ToolCallID == "" {
 		return f.input(st)
 	}

@@ -4,13 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
+func (f *Folder) startStep(e event.Event, d *event.StepStarted) {
 	if f.steps[e.Step] != nil {
 		return
 	}
@@ -39,7 +38,7 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	st.round = f.round
 }
 
-func (f *Folder) newStep(e engine.Event, sc *scope, d *engine.StepStarted) *step {
+func (f *Folder) newStep(e event.Event, sc *scope, d *event.StepStarted) *step {
 	if sc == nil {
 		sc = f.scopes[0]
 	}
@@ -52,8 +51,8 @@ func (f *Folder) newStep(e engine.Event, sc *scope, d *engine.StepStarted) *step
 }
 
 // skip records a step that never started.
-func (f *Folder) skip(e engine.Event, d *engine.StepSkipped) {
-	st := f.newStep(e, nil, &engine.StepStarted{})
+func (f *Folder) skip(e event.Event, d *event.StepSkipped) {
+	st := f.newStep(e, nil, &event.StepStarted{})
 	if st.data.Kind = st.def.Kind; e.Node == "" {
 		return
 	}
@@ -80,8 +79,8 @@ func (f *Folder) node(w *workflow.Workflow, id string) *workflow.Node {
 	return byID[id]
 }
 
-func (f *Folder) addStep(st *step, e engine.Event) {
-	if d, ok := e.Data.(*engine.StepRetrying); ok {
+func (f *Folder) addStep(st *step, e event.Event) {
+	if d, ok := e.Data.(*event.StepRetrying); ok {
 		if d.Model != "" { // the agent calls its model again
 			return
 		}
@@ -97,22 +96,22 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	st.endedAt, st.status = e.At, StepStatus(event.StepEnd(e.Data).String())
 	st.releaseInput()
 	switch d := e.Data.(type) {
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		if st.def.Map != nil {
 			f.openItems(st) // the output may be preset; an empty list starts no item
 		}
 		st.output = f.completed(st, d)
 		f.complete(st, d)
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		st.failure = &d.Error
 		switch {
 		case d.Port == "":
 			if !st.scope.failed {
 				st.scope.failed, st.scope.failure = true, &d.Error
 			}
-		case st.def.Catch == nil && (d.Port != workflow.PortLimit || d.Error.Code != engine.CodeMaxLoopIterations):
+		case st.def.Catch == nil && (d.Port != workflow.PortLimit || d.Error.Code != event.CodeMaxLoopIterations):
 			st.output = d.Error.Value()
-		case d.Output == nil && d.Error.Code == engine.CodeItemsFailed && st.items != nil:
+		case d.Output == nil && d.Error.Code == event.CodeItemsFailed && st.items != nil:
 			st.output = st.items.list(true)
 			f.publishOutput(st)
 		case d.Output == nil:
@@ -121,9 +120,9 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 			st.output, st.hasDefault = d.Output, true
 			f.publishOutput(st)
 		}
-	case *engine.StepCancelled:
+	case *event.StepCancelled:
 		st.reason = d.Reason
-	case *engine.StepSkipped:
+	case *event.StepSkipped:
 		if st.reason = d.Reason; len(d.Ports) > 0 {
 			st.output, st.scope.last = f.passedInput(st), st
 		}
@@ -133,7 +132,7 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 
 // passedInput returns the output of the preceding step, which a step without an output of its own
 // passes on.
-func (f *Folder) passedInput(st *step) engine.Value {
+func (f *Folder) passedInput(st *step) event.Value {
 	switch {
 	case st.data.From == 0:
 		return f.created.Input
@@ -165,7 +164,7 @@ func (f *Folder) publishOutput(st *step) {
 	}
 }
 
-func (f *Folder) complete(st *step, d *engine.StepCompleted) {
+func (f *Folder) complete(st *step, d *event.StepCompleted) {
 	f.publishOutput(st)
 	if st.scope.owner == nil {
 		f.change(st, d)
@@ -176,7 +175,7 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	}
 }
 
-func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
+func (f *Folder) addEdge(st *step, d *event.EdgeTaken) {
 	f.retainOutput(st, d.Token)
 	switch {
 	case st.def.Map != nil && d.Branch > 0 && d.To == st.def.ID:

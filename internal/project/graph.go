@@ -20,19 +20,19 @@ type GraphStep struct {
 	// Step is the step's number; 0 for an entry that only reports how the run ended.
 	Step int
 	// State is the typed state after the step, as its own branch sees it.
-	State   map[string]engine.Value
-	Update  map[string]engine.Value
-	Output  engine.Value
+	State   map[string]event.Value
+	Update  map[string]event.Value
+	Output  event.Value
 	Goto    []string
-	Signals []engine.SignalRaised
+	Signals []event.SignalRaised
 	// Emitted are the program's own events that the node sent, each with its time.
-	Emitted []engine.SignalRaised
+	Emitted []event.SignalRaised
 	// Status is the status of the run as of this step: StatusRunning or, for the last step, how the
 	// run ended or that it is paused.
-	Status engine.Status
+	Status event.Status
 	// Failure is why the node failed; on the last step of a run that failed for another reason, it
 	// is that reason.
-	Failure  *engine.Failure
+	Failure  *event.Failure
 	Duration time.Duration
 	// Attempts is the number of attempts, counted from 1.
 	Attempts int
@@ -43,18 +43,18 @@ type GraphError = engine.FailedAttempt
 
 // GraphState is the complete state of a run of a Go graph at one moment (S2-63).
 type GraphState struct {
-	Status engine.Status
+	Status event.Status
 	// Outputs are the outputs that the run itself sees, in the engine's form.
-	Outputs map[string]engine.Value
+	Outputs map[string]event.Value
 	Current string
 	// Visited are the nodes in the order in which they ended, without cancelled ones.
 	Visited []string
 	Pending []string
 	Errors  []GraphError
-	Signals []engine.SignalRaised
+	Signals []event.SignalRaised
 	Waits   []engine.WaitInfo
 	// Failure is why the run failed, or that it was cancelled; nil otherwise.
-	Failure *engine.Failure
+	Failure *event.Failure
 	Seq     uint64
 	// EndedAt is zero until the run ends.
 	StartedAt, UpdatedAt, EndedAt time.Time
@@ -75,7 +75,7 @@ type GraphFolder struct {
 	// settled, if not nil, is called with each step as it settles, possibly long before the step is
 	// returned.
 	settled func(*GraphStep)
-	buf     [1]engine.Event
+	buf     [1]event.Event
 }
 
 // graphStep is a running step.
@@ -83,10 +83,10 @@ type graphStep struct {
 	node     string
 	started  time.Time
 	attempts int
-	signals  []engine.SignalRaised
-	emitted  []engine.SignalRaised
+	signals  []event.SignalRaised
+	emitted  []event.SignalRaised
 	// lastResult is the last result of a function.
-	lastResult engine.Data
+	lastResult event.Data
 	// failed is the last attempt whose failure was recorded.
 	failed int
 }
@@ -111,7 +111,7 @@ func NewGraphStateFolder(id string, p *engine.Plan) *GraphFolder {
 //
 // If the event does not continue the journal, Add returns an *engine.DivergenceError and the folder
 // must be discarded.
-func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
+func (f *GraphFolder) Add(ev event.Event) ([]GraphStep, error) {
 	f.buf[0] = ev
 	if err := f.run.Apply(f.buf[:]); err != nil {
 		return nil, err
@@ -119,12 +119,12 @@ func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 	f.state.UpdatedAt = ev.At
 	var out []GraphStep
 	if s := f.settle(&ev); s != nil {
-		out = f.release(out, engine.StatusRunning)
+		out = f.release(out, event.StatusRunning)
 		f.pending = s
 	}
 	out = f.applyRunEvent(&ev, out)
 	if f.pending != nil && f.run.IsBusy() {
-		out = f.release(out, engine.StatusRunning)
+		out = f.release(out, event.StatusRunning)
 	}
 	return out, nil
 }
@@ -138,7 +138,7 @@ func NewGraphObserver(p *engine.Plan) *GraphFolder {
 // Observe records events that run has already folded, starting with the first event of the run. It
 // is only for folders made by NewGraphObserver. State shows run as of the call of State, and must
 // not be called before Observe.
-func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
+func (f *GraphFolder) Observe(run *engine.Run, events []event.Event) {
 	f.run = run
 	for i := range events {
 		ev := &events[i]
@@ -149,7 +149,7 @@ func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
 }
 
 // release returns out with the pending step appended.
-func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep {
+func (f *GraphFolder) release(out []GraphStep, status event.Status) []GraphStep {
 	if f.pending == nil {
 		return out
 	}
@@ -160,55 +160,55 @@ func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep
 }
 
 // applyRunEvent processes what the event says about the run as a whole.
-func (f *GraphFolder) applyRunEvent(ev *engine.Event, out []GraphStep) []GraphStep {
+func (f *GraphFolder) applyRunEvent(ev *event.Event, out []GraphStep) []GraphStep {
 	switch d := ev.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		f.state.StartedAt = ev.At
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		f.state.EndedAt, f.state.Failure = time.Time{}, nil
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		if ev.Step == 0 { // of the run itself: its failure (S2-59)
 			f.state.Signals = append(f.state.Signals, *d)
 		}
-	case *engine.RunPaused:
-		return f.appendLast(ev, out, engine.StatusPaused, nil)
-	case *engine.RunCompleted:
+	case *event.RunPaused:
+		return f.appendLast(ev, out, event.StatusPaused, nil)
+	case *event.RunCompleted:
 		f.state.EndedAt = ev.At
-		return f.appendLast(ev, out, engine.StatusCompleted, nil)
-	case *engine.RunFailed:
+		return f.appendLast(ev, out, event.StatusCompleted, nil)
+	case *event.RunFailed:
 		why := d.Error
-		if why.Code == engine.CodeMaxSteps { // a Go graph blames its first node (S2-32)
+		if why.Code == event.CodeMaxSteps { // a Go graph blames its first node (S2-32)
 			why.Node = f.entry
 		}
 		f.state.EndedAt, f.state.Failure = ev.At, &why
-		return f.appendLast(ev, out, engine.StatusFailed, &why)
-	case *engine.RunCancelled:
+		return f.appendLast(ev, out, event.StatusFailed, &why)
+	case *event.RunCancelled:
 		reason := d.Reason
 		if reason == "" {
 			reason = cancelText
 		}
-		failure := &engine.Failure{Code: engine.CodeCancelled, Message: reason}
+		failure := &event.Failure{Code: event.CodeCancelled, Message: reason}
 		f.state.EndedAt, f.state.Failure = ev.At, failure
-		return f.appendLast(ev, out, engine.StatusCancelled, failure)
+		return f.appendLast(ev, out, event.StatusCancelled, failure)
 	}
 	return out
 }
 
 // appendLast appends the last step. It is the pending step if that explains how the run ended.
-func (f *GraphFolder) appendLast(ev *engine.Event, out []GraphStep, status engine.Status,
-	why *engine.Failure) []GraphStep {
+func (f *GraphFolder) appendLast(ev *event.Event, out []GraphStep, status event.Status,
+	why *event.Failure) []GraphStep {
 	if f.stateOnly {
 		return nil
 	}
 	if why != nil && f.pending != nil && f.pending.Failure == nil {
-		out = f.release(out, engine.StatusRunning)
+		out = f.release(out, event.StatusRunning)
 	}
 	if f.pending == nil {
 		s := GraphStep{Seq: ev.Seq, State: f.run.State(), Failure: why, Node: f.state.Current}
 		if why != nil && why.Node != "" {
 			s.Node = why.Node
 		}
-		if waits := f.run.Waits(); status == engine.StatusPaused && len(waits) > 0 {
+		if waits := f.run.Waits(); status == event.StatusPaused && len(waits) > 0 {
 			s.Node = waits[0].Node
 		}
 		f.pending = f.notifySettled(&s)
@@ -217,14 +217,14 @@ func (f *GraphFolder) appendLast(ev *engine.Event, out []GraphStep, status engin
 }
 
 // settle tracks the steps and returns a step that settled.
-func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
+func (f *GraphFolder) settle(ev *event.Event) *GraphStep {
 	if ev.Step == 0 {
 		return nil
 	}
 	switch ev.Data.(type) {
-	case *engine.FuncCalled, *engine.EdgeTaken, *engine.ConditionChecked:
+	case *event.FuncCalled, *event.EdgeTaken, *event.ConditionChecked:
 		return nil // most events have no effect
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		if f.stateOnly {
 			return nil
 		}
@@ -249,35 +249,35 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		f.open[ev.Step] = st
 	}
 	var (
-		update  map[string]engine.Value
-		output  engine.Value
+		update  map[string]event.Value
+		output  event.Value
 		gotos   []string
-		failure *engine.Failure
+		failure *event.Failure
 		waits   bool
 	)
 	switch d := ev.Data.(type) {
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		f.returned(ev, st, d)
 		return nil
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		f.signal(ev, st, *d)
 		return nil
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		f.failed(ev, st, d.Error.Message)
 		st.attempts++
 		return nil
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		waits = true
 		if !f.stateOnly && v.Kind == workflow.KindFunc {
-			made := &engine.StepCompleted{Given: true, Update: d.Update, Edits: d.Edits}
+			made := &event.StepCompleted{Given: true, Update: d.Update, Edits: d.Edits}
 			update, gotos = st.changed(made, v.State), made.Next(st.lastResult)
 		}
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		if st != nil && v.Kind == workflow.KindFunc {
 			st.lastResult, st.signals, st.emitted = d, nil, nil // what the step did was shown when it asked
 		}
 		return nil
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		for _, to := range d.Missing {
 			f.state.Errors = append(f.state.Errors, GraphError{Node: to, Message: event.NotFound(to), At: ev.At,
 				Attempt: 1})
@@ -285,18 +285,18 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		if !f.stateOnly {
 			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.lastResult)
 		}
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		f.failed(ev, st, d.Error.Message)
 		failure = &d.Error
-	case *engine.StepCancelled:
-		failure = &engine.Failure{Code: engine.CodeCancelled, Message: d.Reason}
+	case *event.StepCancelled:
+		failure = &event.Failure{Code: event.CodeCancelled, Message: d.Reason}
 	default:
 		return nil
 	}
 	f.state.Current = v.Node
 	if !waits {
 		delete(f.open, ev.Step)
-		if _, cut := ev.Data.(*engine.StepCancelled); !cut {
+		if _, cut := ev.Data.(*event.StepCancelled); !cut {
 			f.state.Visited = append(f.state.Visited, v.Node)
 		}
 	}
@@ -306,20 +306,20 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	return f.notifySettled(&GraphStep{
 		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State.Map(), Update: update, Output: output, Goto: gotos,
 		Signals: st.signals, Emitted: st.emitted,
-		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
+		Status: event.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
 	})
 }
 
 // plain reports whether an event needs no knowledge of its step beyond what the run provides; for
 // State, most events are plain.
-func (f *GraphFolder) plain(ev *engine.Event) bool {
+func (f *GraphFolder) plain(ev *event.Event) bool {
 	if !f.stateOnly {
 		return false
 	}
 	switch d := ev.Data.(type) {
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		return !d.HasFailed()
-	case *engine.SignalRaised, *engine.StepRetrying, *engine.StepFailed:
+	case *event.SignalRaised, *event.StepRetrying, *event.StepFailed:
 		return false
 	}
 	return true
@@ -334,19 +334,19 @@ func (f *GraphFolder) notifySettled(s *GraphStep) *GraphStep {
 
 // applyInner handles what is visible outside a sub-flow: signals and the program's own events count
 // for the enclosing step, and a question is the current position of the run.
-func (f *GraphFolder) applyInner(ev *engine.Event, v engine.StepView) {
+func (f *GraphFolder) applyInner(ev *event.Event, v engine.StepView) {
 	switch d := ev.Data.(type) {
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		if st := f.open[v.Outer]; st != nil || f.stateOnly {
 			f.signal(ev, st, *d)
 		}
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		f.state.Current = ev.Node
 	}
 }
 
 // returned records the result of a function.
-func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncReturned) {
+func (f *GraphFolder) returned(ev *event.Event, st *graphStep, d *event.FuncReturned) {
 	switch {
 	case d.HasFailed():
 		f.failed(ev, st, d.Error.Message)
@@ -356,12 +356,12 @@ func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncRe
 }
 
 // changed returns the fields that a step changed, with their values in the state after it.
-func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[string]engine.Value {
+func (st *graphStep) changed(d *event.StepCompleted, after typed.State) map[string]event.Value {
 	update, edits, _ := d.Changes(st.lastResult)
 	if len(update)+len(edits) == 0 {
 		return nil
 	}
-	out := make(map[string]engine.Value, len(update)+len(edits))
+	out := make(map[string]event.Value, len(update)+len(edits))
 	maps.Copy(out, update)
 	for i := range edits {
 		out[edits[i].Field] = after.Get(edits[i].Field)
@@ -369,7 +369,7 @@ func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[str
 	return out
 }
 
-func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRaised) {
+func (f *GraphFolder) signal(ev *event.Event, st *graphStep, s event.SignalRaised) {
 	if s.At.IsZero() && s.Event {
 		s.At = ev.At
 	}
@@ -385,7 +385,7 @@ func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRai
 }
 
 // failed records a failed attempt, once.
-func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
+func (f *GraphFolder) failed(ev *event.Event, st *graphStep, message string) {
 	if st.failed == st.attempts {
 		return
 	}
@@ -399,7 +399,7 @@ func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepVi
 
 // Outputs returns the outputs that the run itself sees, in the engine's form. The caller owns the
 // map.
-func (f *GraphFolder) Outputs() map[string]engine.Value { return f.run.Outputs() }
+func (f *GraphFolder) Outputs() map[string]event.Value { return f.run.Outputs() }
 
 // Waits returns the open questions, oldest first.
 func (f *GraphFolder) Waits() []engine.WaitInfo { return f.run.Waits() }
@@ -414,7 +414,7 @@ func (f *GraphFolder) State() GraphState {
 }
 
 // Status returns the status of the run as of the last event.
-func (f *GraphFolder) Status() engine.Status { return f.run.Status() }
+func (f *GraphFolder) Status() event.Status { return f.run.Status() }
 
 // Typed returns the typed state of the run itself as of the last event.
 func (f *GraphFolder) Typed() typed.State { return f.run.TypedState() }

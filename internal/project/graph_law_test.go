@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -28,7 +29,7 @@ func TestGraphFolderLaws(t *testing.T) {
 		w := enginetest.New(t, def, enginetest.Host{})
 		w.SkipLaws = true
 		s.Answers(w)
-		w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`)})
+		w.StartWith(event.RunCreated{Input: event.Value(`{"n":1}`)})
 		w.Go(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") })
 		if len(w.Events) > 150 { // folding every prefix takes quadratic time
 			return
@@ -43,14 +44,14 @@ func TestGraphFolderLaws(t *testing.T) {
 				rt.Fatalf("event %d: %v", ev.Seq, err)
 			}
 			for _, g := range given {
-				if g.Status != engine.StatusRunning && g.Status != looked.State().Status {
+				if g.Status != event.StatusRunning && g.Status != looked.State().Status {
 					rt.Fatalf("event %d gives a step that is %s, the run is %s", ev.Seq, g.Status,
 						looked.State().Status)
 				}
 			}
 			steps = append(steps, given...)
 			switch ev.Data.(type) {
-			case *engine.StepCompleted, *engine.StepFailed:
+			case *event.StepCompleted, *event.StepFailed:
 				if v, ok := w.Fold(i + 1).StepView(ev.Step); ok && !v.Nested && !v.Hidden {
 					visited = append(visited, v.Node)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -25,9 +26,9 @@ func TestGraphFolder(t *testing.T) {
 		}
 	}
 	set := func(value string) *engine.FuncResult {
-		return &engine.FuncResult{Update: map[string]engine.Value{"n": engine.Value(value)}}
+		return &engine.FuncResult{Update: map[string]event.Value{"n": event.Value(value)}}
 	}
-	fails := &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no luck", Retryable: true}}
+	fails := &engine.FuncResult{Failure: &event.Failure{Code: "func", Message: "no luck", Retryable: true}}
 	for name, tc := range map[string]struct {
 		limit *int
 		play  func(w *enginetest.World)
@@ -62,7 +63,7 @@ func TestGraphFolder(t *testing.T) {
 		}, "a running 2; q paused 2; q cancelled 2: the run was cancelled",
 			"cancelled at q: Run cancelled by user, visited [a], n=2"},
 		"more budget": {nil, func(w *enginetest.World) { // the same attempt is repeated: it has not failed
-			w.Finish("a", &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no budget"},
+			w.Finish("a", &engine.FuncResult{Failure: &event.Failure{Code: "func", Message: "no budget"},
 				Budget: "tokens"})
 			w.Pending = nil
 			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 2000}})
@@ -82,7 +83,7 @@ func TestGraphFolder(t *testing.T) {
 			g.Rules = workflow.TypedRules()
 			g.Rules.Serial, g.Limits.MaxSteps, g.Limits.MaxTokens = true, tc.limit, 1000
 			w := enginetest.New(t, g, nil)
-			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`), Limits: g.Limits})
+			w.StartWith(event.RunCreated{Input: event.Value(`{"n":1}`), Limits: g.Limits})
 			tc.play(w)
 			f := NewGraphFolder("run1", w.Plan)
 			var steps []string

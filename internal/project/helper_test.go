@@ -8,29 +8,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // journal builds events by hand; each one is numbered and dated 10 ms after the one before.
-type journal struct{ events []engine.Event }
+type journal struct{ events []event.Event }
 
 func (j *journal) at() time.Time {
 	return start.Add(time.Duration(len(j.events)) * 10 * time.Millisecond)
 }
 
-func (j *journal) run(data ...engine.Data) *journal {
+func (j *journal) run(data ...event.Data) *journal {
 	for _, d := range data {
-		j.events = append(j.events, engine.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Data: d})
+		j.events = append(j.events, event.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Data: d})
 	}
 	return j
 }
 
-func (j *journal) step(n int, node string, data ...engine.Data) *journal {
+func (j *journal) step(n int, node string, data ...event.Data) *journal {
 	for _, d := range data {
-		j.events = append(j.events, engine.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Step: n, Node: node,
+		j.events = append(j.events, event.Event{Seq: uint64(len(j.events) + 1), At: j.at(), Step: n, Node: node,
 			Data: d})
 	}
 	return j
@@ -38,46 +38,46 @@ func (j *journal) step(n int, node string, data ...engine.Data) *journal {
 
 // begun starts a run with the given input.
 func begun(input string) *journal {
-	return new(journal).run(&engine.RunCreated{Version: 1, Digest: "d", Input: engine.Value(input)},
-		&engine.RunStarted{})
+	return new(journal).run(&event.RunCreated{Version: 1, Digest: "d", Input: event.Value(input)},
+		&event.RunStarted{})
 }
 
-func started(kind workflow.Kind, from int) *engine.StepStarted {
-	return &engine.StepStarted{Tokens: []int{1}, Kind: kind, Iteration: 1, From: from}
+func started(kind workflow.Kind, from int) *event.StepStarted {
+	return &event.StepStarted{Tokens: []int{1}, Kind: kind, Iteration: 1, From: from}
 }
 
-func agentStarted(agent string, from int, input string) *engine.StepStarted {
-	return &engine.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1, From: from, Agent: agent,
-		Input: engine.Value(input)}
+func agentStarted(agent string, from int, input string) *event.StepStarted {
+	return &event.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1, From: from, Agent: agent,
+		Input: event.Value(input)}
 }
 
-func inScope(d *engine.StepStarted, scope int) *engine.StepStarted {
+func inScope(d *event.StepStarted, scope int) *event.StepStarted {
 	d.Scope = scope
 	return d
 }
 
-func called(call string) *engine.ModelCalled {
-	return &engine.ModelCalled{Call: call, Attempt: 1, Agent: "a", Model: "openai/gpt-5-mini", Conversation: "c",
+func called(call string) *event.ModelCalled {
+	return &event.ModelCalled{Call: call, Attempt: 1, Agent: "a", Model: "openai/gpt-5-mini", Conversation: "c",
 		Length: 1}
 }
 
-func replied(call, text string) *engine.ModelReplied {
-	return &engine.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant,
+func replied(call, text string) *event.ModelReplied {
+	return &event.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant,
 		Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3},
 		CostUSD: new(0.1)}
 }
 
-func edge(to string) *engine.EdgeTaken { return &engine.EdgeTaken{To: to, Token: 1} }
+func edge(to string) *event.EdgeTaken { return &event.EdgeTaken{To: to, Token: 1} }
 
-func branch(to string, n, scope int) *engine.EdgeTaken {
-	return &engine.EdgeTaken{To: to, Token: 1, Branch: n, Scope: scope}
+func branch(to string, n, scope int) *event.EdgeTaken {
+	return &event.EdgeTaken{To: to, Token: 1, Branch: n, Scope: scope}
 }
 
-func arrival(to string, scope int) *engine.EdgeTaken { return &engine.EdgeTaken{To: to, Scope: scope} }
+func arrival(to string, scope int) *event.EdgeTaken { return &event.EdgeTaken{To: to, Scope: scope} }
 
 var (
-	same  = &engine.StepCompleted{Same: true, Ports: []string{"out"}}
-	reply = &engine.StepCompleted{Reply: true, Ports: []string{"out"}}
+	same  = &event.StepCompleted{Same: true, Ports: []string{"out"}}
+	reply = &event.StepCompleted{Reply: true, Ports: []string{"out"}}
 )
 
 // agentStep adds a complete agent step that answers with text.

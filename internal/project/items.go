@@ -1,22 +1,22 @@
 package project
 
 import (
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // items holds the items of a map: their values and their outputs. Details of an item are forgotten
 // once it has ended.
 type items struct {
-	values []engine.Value
+	values []event.Value
 	done   []item
 	// ended and failed count the items of the current attempt.
 	ended, failed int
 }
 
 type item struct {
-	output  engine.Value
-	failure *engine.Failure
+	output  event.Value
+	failure *event.Failure
 	ended   bool
 }
 
@@ -43,7 +43,7 @@ func (f *Folder) beginItem(st *step, sc *scope, place int) {
 }
 
 // endItem records the output of an item.
-func (f *Folder) endItem(st *step, d *engine.EdgeTaken) {
+func (f *Folder) endItem(st *step, d *event.EdgeTaken) {
 	sc := st.branches[d.Branch]
 	if sc == nil || d.Branch > len(st.items.done) {
 		return
@@ -101,8 +101,8 @@ func (m *items) resetFailed() {
 
 // list returns the output of a map, with the failures of items in their positions if collect is
 // set.
-func (m *items) list(collect bool) engine.Value {
-	out := engine.Value("[")
+func (m *items) list(collect bool) event.Value {
+	out := event.Value("[")
 	for i := range m.done {
 		if i > 0 {
 			out = append(out, ',')

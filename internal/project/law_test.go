@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
@@ -22,7 +23,7 @@ import (
 
 // engineState is the part of [enginetest.State] that projections also derive.
 type engineState struct {
-	Status engine.Status
+	Status event.Status
 	Graph  struct {
 		Steps struct {
 			Blocks [][]engineStep
@@ -30,7 +31,7 @@ type engineState struct {
 		}
 		Scopes []struct {
 			Owner, Branch, Arrived, Last int
-			Failed                       *engine.Failure
+			Failed                       *event.Failure
 			Entries                      []struct{ Step int }
 		}
 		Round int
@@ -67,7 +68,7 @@ type engineStep struct {
 			Items  *struct {
 				Values []json.RawMessage
 				Ended  int
-				Failed map[string]*engine.Failure
+				Failed map[string]*event.Failure
 			}
 		}
 		Loop struct {
@@ -160,7 +161,7 @@ func sameAsEngine(t failing, w *enginetest.World) {
 			t.Fatalf("event %d: %v\n%s", e.Seq, err, w.Log())
 		}
 		isLast := i+1 == len(w.Events) || w.Events[i+1].At.After(e.At) // in its activation
-		if isLast && f.status == engine.StatusPaused && (continues(f) || run.IsBusy()) {
+		if isLast && f.status == event.StatusPaused && (continues(f) || run.IsBusy()) {
 			t.Fatalf("a step goes on in the paused run after event %d\n%s", e.Seq, w.Log())
 		}
 		got, want := folderFacts(f), engineFacts(t, run, f)
@@ -372,7 +373,7 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, append([]string{}, options...),
 			w.Since, w.Deadline, w.Tool, string(w.Arguments))
 	}
-	if out := run.Output(); len(out) > 0 && run.Status() == engine.StatusCompleted {
+	if out := run.Output(); len(out) > 0 && run.Status() == event.StatusCompleted {
 		facts["result"] = string(out)
 	}
 	for name, v := range run.State() {

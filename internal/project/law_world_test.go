@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -27,7 +28,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	def := s.Compile()
 	input := enginetest.Text("go")
 	if rapid.IntRange(0, 2).Draw(rt, "typed") == 0 {
-		def.Format, def.Rules, input = formatGraph, workflow.TypedRules(), engine.Value(`{"n":1,"log":"begun"}`)
+		def.Format, def.Rules, input = formatGraph, workflow.TypedRules(), event.Value(`{"n":1,"log":"begun"}`)
 	}
 	for i := range def.Nodes {
 		if f := def.Nodes[i].Fork; f != nil {
@@ -41,14 +42,14 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	w.SkipLaws = true
 	s.Answers(w)
 	recorded(w)
-	p := player{World: w, rt: rt, shape: s, reported: map[string]engine.Used{}}
+	p := player{World: w, rt: rt, shape: s, reported: map[string]event.Used{}}
 	switch rapid.IntRange(0, 5).Draw(rt, "limit") {
 	case 0:
 		p.limits.MaxSteps = new(rapid.IntRange(1, 5).Draw(rt, "most steps"))
 	case 1:
 		p.limits.MaxCalls = int64(rapid.IntRange(1, 5).Draw(rt, "most calls"))
 	}
-	w.StartWith(engine.RunCreated{Input: input, Format: def.Format, Limits: p.limits})
+	w.StartWith(event.RunCreated{Input: input, Format: def.Format, Limits: p.limits})
 	for range rapid.IntRange(1, 200).Draw(rt, "happenings") {
 		if !p.next() {
 			break
@@ -74,7 +75,7 @@ func recorded(w *enginetest.World) {
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
 		r := function(c)
 		if r.Failure == nil {
-			r.Update = map[string]engine.Value{
+			r.Update = map[string]event.Value{
 				"log": enginetest.Text(expr.Text(c.State.Get("log")) + strings.Repeat(c.Node+" ran. ", 20)),
 			}
 		}
@@ -92,7 +93,7 @@ type player struct {
 	rt       *rapid.T
 	shape    *enginetest.Shape
 	limits   workflow.Limits
-	reported map[string]engine.Used // reported usage of child runs
+	reported map[string]event.Used // reported usage of child runs
 }
 
 func (p *player) chance(n int, name string) bool { return rapid.IntRange(1, n).Draw(p.rt, name) == 1 }
@@ -156,7 +157,7 @@ func (p *player) child(id, run string) {
 	u := p.reported[run]
 	n := rapid.IntRange(0, 3).Draw(p.rt, "used")
 	u.InputTokens, u.ModelCalls, u.CostUSD = u.InputTokens+int64(n), u.ModelCalls+n, u.CostUSD+float64(n)/4
-	u.Borne = engine.Spent{Tokens: u.InputTokens, Calls: int64(u.ModelCalls), CostUSD: u.CostUSD}
+	u.Borne = event.Spent{Tokens: u.InputTokens, Calls: int64(u.ModelCalls), CostUSD: u.CostUSD}
 	p.reported[run] = u
 	p.Feed(engine.CallUse{ID: id, Run: run, Used: u, Ended: p.chance(2, "ended")})
 }
@@ -165,9 +166,9 @@ func (p *player) child(id, run string) {
 func (p *player) reopen() bool {
 	p.T.Helper()
 	switch p.Run.EndedByLimit() {
-	case engine.CodeMaxSteps:
+	case event.CodeMaxSteps:
 		p.limits.MaxSteps = new(*p.limits.MaxSteps + 5)
-	case engine.CodeBudget:
+	case event.CodeBudget:
 		p.limits.MaxCalls += 5
 	default:
 		return false

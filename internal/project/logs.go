@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -65,7 +64,7 @@ func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
 }
 
 // Logs returns the log of a run.
-func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
+func Logs(def *workflow.Workflow, events []event.Event) []LogEntry {
 	l := NewLogFolder("", def)
 	out := []LogEntry{}
 	for _, e := range events {
@@ -75,17 +74,17 @@ func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
 }
 
 // Add folds the next event and returns the entries that it adds, in order.
-func (l *LogFolder) Add(e engine.Event) []LogEntry {
+func (l *LogFolder) Add(e event.Event) []LogEntry {
 	l.Folder.Add(e)
 	log := &entries{at: e.At, node: e.Node}
 	switch e.Data.(type) {
-	case *engine.WaitAnswered, *engine.WaitClosed:
+	case *event.WaitAnswered, *event.WaitClosed:
 		l.settled = e.Seq
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunPaused:
+	case *event.RunPaused:
 		l.pausedAgain(log, d)
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		if !l.logged[d.Error.Message] {
 			log.node = systemNode
 			if d.Error.Node != "" {
@@ -96,7 +95,7 @@ func (l *LogFolder) Add(e engine.Event) []LogEntry {
 	default:
 		st := l.steps[e.Step]
 		if st == nil && l.isForgotten(e.Step) {
-			st = l.newStep(e, nil, &engine.StepStarted{}) // late warnings are logged as warnings
+			st = l.newStep(e, nil, &event.StepStarted{}) // late warnings are logged as warnings
 		}
 		if st != nil && !st.def.Hidden {
 			l.addStep(log, st, e.Data)
@@ -116,38 +115,38 @@ func (l *entries) add(t LogType, content string) {
 	l.list = append(l.list, LogEntry{Timestamp: l.at, NodeID: l.node, Type: t, Content: content})
 }
 
-func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
+func (l *LogFolder) addStep(log *entries, st *step, data event.Data) {
 	switch d := data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		log.add(LogStepStart, startText(st))
 		if d.Kind == workflow.KindAgent {
 			log.add(LogStartPrompt, expr.Text(l.input(st)))
 		}
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		if d.Instead != nil && l.fallbacks[st] != st.fallbackWarning {
 			l.fallbacks[st] = st.fallbackWarning
 			log.add(LogWarn, st.fallbackWarning)
 		}
-	case *engine.AgentCompacted:
+	case *event.AgentCompacted:
 		if d.Error != nil {
 			log.add(LogWarn, compactedText(d))
 		} else {
 			log.add(LogCompacted, compactedText(d))
 		}
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		if d.Warning != "" && !d.Late {
 			log.add(LogWarn, d.Warning)
 		}
-	case *engine.CallUsed:
+	case *event.CallUsed:
 		if d.Warning != "" {
 			log.add(LogWarn, d.Warning)
 		}
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		if d.Call == "" {
 			st.failOpen(log, d.Error.Message)
 		}
 		log.add(LogWarn, fmt.Sprintf("Attempt %d follows: %s", d.Attempt, d.Error.Message))
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		for _, to := range d.Missing {
 			log.add(LogWarn, event.NotFound(to))
 		}
@@ -159,34 +158,34 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 				log.add(LogWarn, note.Text)
 			}
 		}
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		if l.failed(log, st, &d.Error); st.def.Catch != nil && d.Port != "" {
 			log.add(LogWarn, "The run continues after the failure")
 		}
-	case *engine.StepCancelled:
+	case *event.StepCancelled:
 		st.failOpen(log, d.Reason)
-	case *engine.ConditionChecked:
+	case *event.ConditionChecked:
 		log.add(LogLogicCheck, checkText(d))
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		log.add(LogWaitInput, waitText(d))
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		log.add(LogInputReceived, answerText(d))
-	case *engine.ToolCalled, *engine.ToolReturned, *engine.ToolFailed:
+	case *event.ToolCalled, *event.ToolReturned, *event.ToolFailed:
 		l.addTool(log, st, d)
-	case *engine.AgentHanded:
+	case *event.AgentHanded:
 		log.add(LogHandOff, st.agent(d.From)+" hands over to "+st.agent(d.Agent))
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		log.add(LogSubagentStart, st.subagentText(LogSubagentStart, d, ""))
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		st.closeFrames(log, d.Frame, LogSubagentEnd, "")
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		st.closeFrames(log, d.Frame, LogSubagentError, d.Error.Message)
 	}
 }
 
 // failed logs a failure once: as a model failure if it was one, and not again when it propagates
 // outward (S0-15).
-func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
+func (l *LogFolder) failed(log *entries, st *step, f *event.Failure) {
 	st.failOpen(log, f.Message)
 	switch {
 	case st.modelError != "" && st.modelError == f.Message:
@@ -201,7 +200,7 @@ func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
 
 // pausedAgain logs that the run waits on a wait that had been reached before another wait was
 // answered (S0-44, D18).
-func (l *LogFolder) pausedAgain(log *entries, d *engine.RunPaused) {
+func (l *LogFolder) pausedAgain(log *entries, d *event.RunPaused) {
 	if w := l.wait(d.Wait); w != nil && w.seq < l.settled {
 		log.node = w.node
 		log.add(LogWaitInput, waitText(&w.WaitOpened))
@@ -232,7 +231,7 @@ func startText(st *step) string {
 }
 
 // checkText returns the text of a logic_check entry (S0-24).
-func checkText(d *engine.ConditionChecked) string {
+func checkText(d *event.ConditionChecked) string {
 	what := d.Text
 	if d.Op != "" {
 		what = fmt.Sprintf(`%s "%s"`, d.Op, d.Text)
@@ -244,7 +243,7 @@ func checkText(d *engine.ConditionChecked) string {
 }
 
 // waitText returns the text of a wait_input entry (S0-30).
-func waitText(d *engine.WaitOpened) string {
+func waitText(d *event.WaitOpened) string {
 	switch {
 	case d.Kind == workflow.WaitApproval:
 		return "Waiting for user approval"
@@ -257,7 +256,7 @@ func waitText(d *engine.WaitOpened) string {
 }
 
 // answerText returns the text of an input_received entry (S0-33).
-func answerText(d *engine.WaitAnswered) string {
+func answerText(d *event.WaitAnswered) string {
 	text := expr.Text(d.Answer)
 	switch d.Decision {
 	case workflow.PortApprove:

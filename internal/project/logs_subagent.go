@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // subagentLog is the content of a sub-agent entry (S0-54). ParentNodeID is the step's node,
@@ -20,7 +20,7 @@ type subagentLog struct {
 	Message        string  `json:"message,omitempty"`
 }
 
-func (st *step) subagentText(t LogType, d *engine.SubagentStarted, message string) string {
+func (st *step) subagentText(t LogType, d *event.SubagentStarted, message string) string {
 	b, err := json.Marshal(subagentLog{
 		Type: t, ParentNodeID: st.node, SubagentNodeID: d.Agent, SubagentName: st.agent(d.Agent), CallID: d.Call,
 		ParentCallID: d.ParentCall,

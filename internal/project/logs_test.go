@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -26,12 +26,12 @@ func TestLogs(t *testing.T) {
 			{Text: `Connection target "ghost" not found`, Target: "ghost"},
 			{Port: "x", Text: `Connection target "other" not found`, Target: "other"}}},
 		workflow.Node{ID: "glue", Kind: workflow.KindJoin, Hidden: true}, fork("par", "j", "", "w"))
-	wait := func(id string) *engine.WaitOpened {
-		return &engine.WaitOpened{Wait: id, Kind: "approval", Prompt: "Sure?", Options: []string{"approve", "reject"}}
+	wait := func(id string) *event.WaitOpened {
+		return &event.WaitOpened{Wait: id, Kind: "approval", Prompt: "Sure?", Options: []string{"approve", "reject"}}
 	}
-	modelError := engine.Failure{Code: "rate_limit", Message: "429 slow down"}
-	sub := func(frame, parent, depth int, agent, call, parentCall string) *engine.SubagentStarted {
-		return &engine.SubagentStarted{Frame: frame, Parent: parent, Call: call, ParentCall: parentCall, Agent: agent,
+	modelError := event.Failure{Code: "rate_limit", Message: "429 slow down"}
+	sub := func(frame, parent, depth int, agent, call, parentCall string) *event.SubagentStarted {
+		return &event.SubagentStarted{Frame: frame, Parent: parent, Call: call, ParentCall: parentCall, Agent: agent,
 			Depth: depth, Input: "i"}
 	}
 	tests := map[string]struct {
@@ -47,58 +47,58 @@ func TestLogs(t *testing.T) {
 		"object as prompt": {"S0-11", begun(`{"a": 1}`).step(1, "w", agentStarted("a", 0, "")), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", `{"a":1}`}}},
 		"model error": {"S0-15", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c"),
-			&engine.ModelFailed{Call: "c", Error: modelError},
-			&engine.StepFailed{Error: modelError}).run(&engine.RunFailed{Error: modelError}), []entry{
+			&event.ModelFailed{Call: "c", Error: modelError},
+			&event.StepFailed{Error: modelError}).run(&event.RunFailed{Error: modelError}), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"}, {"w", "llm_error", "429 slow down"}}},
 		"model error handled": {"S0-15", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), called("c"),
-			&engine.ModelFailed{Call: "c", Error: modelError},
-			&engine.StepRetrying{Attempt: 2, Call: "c", Error: modelError}, called("c"), replied("c", "ok"), reply),
+			&event.ModelFailed{Call: "c", Error: modelError},
+			&event.StepRetrying{Attempt: 2, Call: "c", Error: modelError}, called("c"), replied("c", "ok"), reply),
 			[]entry{
 				{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"},
 				{"w", "warn", "Attempt 2 follows: 429 slow down"}, {"w", "llm_response", "ok"}}},
 		"other error": {"S0-15", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""),
-			&engine.StepFailed{Error: engine.Failure{Message: "no turns left"}}).
-			run(&engine.RunFailed{Error: engine.Failure{Message: "no turns left", Node: "w"}}), []entry{
+			&event.StepFailed{Error: event.Failure{Message: "no turns left"}}).
+			run(&event.RunFailed{Error: event.Failure{Message: "no turns left", Node: "w"}}), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"}, {"w", "error", "no turns left"}}},
 		"failure goes outward once": {
 			"S0-15", begun(`"x"`).step(1, "par", started(workflow.KindFork, 0), branch("w", 1, 1)).
-				step(2, "w", inScope(agentStarted("a", 0, ""), 1), &engine.ModelFailed{Call: "c", Error: modelError},
-					&engine.StepFailed{Error: modelError}).
-				step(1, "par", &engine.StepFailed{Error: modelError}).run(&engine.RunFailed{Error: modelError}),
+				step(2, "w", inScope(agentStarted("a", 0, ""), 1), &event.ModelFailed{Call: "c", Error: modelError},
+					&event.StepFailed{Error: modelError}).
+				step(1, "par", &event.StepFailed{Error: modelError}).run(&event.RunFailed{Error: modelError}),
 			[]entry{
 				{"par", "step_start", "par fork node"}, {"w", "step_start", "Writer agent node"},
 				{"w", "start_prompt", "x"}, {"w", "llm_error", "429 slow down"}}},
 		"error of no node": {"S0-3",
-			begun(`"x"`).run(&engine.RunFailed{Error: engine.Failure{Message: "Exceeded maximum steps (5)"}}), []entry{
+			begun(`"x"`).run(&event.RunFailed{Error: event.Failure{Message: "Exceeded maximum steps (5)"}}), []entry{
 				{"system", "error", "Exceeded maximum steps (5)"}}},
 		"error of a node": {"S0-3",
-			begun(`"x"`).run(&engine.RunFailed{Error: engine.Failure{Message: "too often", Node: "w"}}),
+			begun(`"x"`).run(&event.RunFailed{Error: event.Failure{Message: "too often", Node: "w"}}),
 			[]entry{{"w", "error", "too often"}}},
 		"conditions": {"S0-24", begun(`"dog"`).step(1, "if", started(workflow.KindDecide, 0),
-			&engine.ConditionChecked{Index: 0, Op: "equal", Text: `a "b"`},
-			&engine.ConditionChecked{Index: 1, Op: "contains", Text: "DOG", Result: true}, same), []entry{
+			&event.ConditionChecked{Index: 0, Op: "equal", Text: `a "b"`},
+			&event.ConditionChecked{Index: 1, Op: "contains", Text: "DOG", Result: true}, same), []entry{
 			{"if", "step_start", "condition node"},
 			{"if", "logic_check", `Condition 1 (equal "a "b"") evaluated as false`},
 			{"if", "logic_check", `Condition 2 (contains "DOG") evaluated as true`}}},
 		"expression": {"S0-24", begun(`1`).step(1, "if", started(workflow.KindDecide, 0),
-			&engine.ConditionChecked{Text: "{{ $steps.a.output }}"}), []entry{
+			&event.ConditionChecked{Text: "{{ $steps.a.output }}"}), []entry{
 			{"if", "step_start", "condition node"},
 			{"if", "logic_check", `Condition 1 ({{ $steps.a.output }}) evaluated as false`}}},
 		"approve": {"S0-30, S0-33", begun(`"x"`).step(1, "ok", started(workflow.KindWait, 0), wait("w1")).run(
-			&engine.RunPaused{Wait: "w1"}, &engine.RunResumed{Reason: "answer"}).
-			step(1, "ok", &engine.WaitAnswered{Wait: "w1", Decision: "approve", Note: " \n"}, same), []entry{
+			&event.RunPaused{Wait: "w1"}, &event.RunResumed{Reason: "answer"}).
+			step(1, "ok", &event.WaitAnswered{Wait: "w1", Decision: "approve", Note: " \n"}, same), []entry{
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"},
 			{"ok", "input_received", "User approved this step."}}},
 		"reject with note": {"S0-33", begun(`"x"`).step(1, "ok", started(workflow.KindWait, 0), wait("w1"),
-			&engine.WaitAnswered{Wait: "w1", Decision: "reject", Note: "  too long "}), []entry{
+			&event.WaitAnswered{Wait: "w1", Decision: "reject", Note: "  too long "}), []entry{
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"},
 			{"ok", "input_received", "User rejected this step. Feedback: too long"}}},
 		"two approvals": {"S0-41, S0-44, D18", begun(`"x"`).step(1, "ok", started(workflow.KindWait, 0), wait("w1")).
 			step(2, "ok2", started(workflow.KindWait, 0), wait("w2")).
-			run(&engine.RunPaused{Wait: "w1"}, &engine.RunResumed{Reason: "answer"}).step(1, "ok",
-			&engine.WaitAnswered{Wait: "w1", Decision: "approve"}, same).
-			agentStep(3, "w", "a", 1, 0, "", "hi").run(&engine.RunPaused{Wait: "w2"},
-			&engine.RunResumed{Reason: "recovered"}), []entry{
+			run(&event.RunPaused{Wait: "w1"}, &event.RunResumed{Reason: "answer"}).step(1, "ok",
+			&event.WaitAnswered{Wait: "w1", Decision: "approve"}, same).
+			agentStep(3, "w", "a", 1, 0, "", "hi").run(&event.RunPaused{Wait: "w2"},
+			&event.RunResumed{Reason: "recovered"}), []entry{
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"},
 			{"ok2", "step_start", "approval node"},
 			{"ok2", "wait_input", "Waiting for user approval"}, {"ok", "input_received", "User approved this step."},
@@ -106,15 +106,15 @@ func TestLogs(t *testing.T) {
 			{"w", "start_prompt", "x"}, {"w", "llm_response", "hi"},
 			{"ok2", "wait_input", "Waiting for user approval"}}},
 		"approval again after rejection": {"S0-35", begun(`"x"`).step(1, "ok", started(workflow.KindWait, 0),
-			wait("w1")).run(&engine.RunPaused{Wait: "w1"}, &engine.RunResumed{Reason: "answer"}).
-			step(1, "ok", &engine.WaitAnswered{Wait: "w1", Decision: "reject"}, same).step(2, "ok",
-			started(workflow.KindWait, 1), wait("w2")).run(&engine.RunPaused{Wait: "w2"}), []entry{
+			wait("w1")).run(&event.RunPaused{Wait: "w1"}, &event.RunResumed{Reason: "answer"}).
+			step(1, "ok", &event.WaitAnswered{Wait: "w1", Decision: "reject"}, same).step(2, "ok",
+			started(workflow.KindWait, 1), wait("w2")).run(&event.RunPaused{Wait: "w2"}), []entry{
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"},
 			{"ok", "input_received", "User rejected this step."},
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"}}},
 		"question": {
-			"", begun(`"x"`).step(1, "q", started(workflow.KindWait, 0), &engine.WaitOpened{Wait: "w", Kind: "question",
-				Prompt: "Which?"}, &engine.WaitAnswered{Wait: "w", Answer: engine.Value(`"blue"`)}), []entry{
+			"", begun(`"x"`).step(1, "q", started(workflow.KindWait, 0), &event.WaitOpened{Wait: "w", Kind: "question",
+				Prompt: "Which?"}, &event.WaitAnswered{Wait: "w", Answer: event.Value(`"blue"`)}), []entry{
 				{"q", "step_start", "question node"}, {"q", "wait_input", "Which?"}, {"q", "input_received", "blue"}}},
 		"missing target": {"S0-6", begun(`1`).step(1, "dangling", started(workflow.KindStart, 0), same), []entry{
 			{"dangling", "step_start", "start node"}, {"dangling", "warn", `Connection target "ghost" not found`}}},
@@ -123,7 +123,7 @@ func TestLogs(t *testing.T) {
 			[]entry{{"t", "step_start", "Count tool node"}}},
 		"sub-agents": {"S0-54", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), sub(1, 0, 1, "sub", "1.1", ""),
 			sub(2, 1, 2, "sub2", "1.2", "1.1"),
-			&engine.SubagentCompleted{Frame: 2, Call: "1.2"}, &engine.SubagentCompleted{Frame: 1, Call: "1.1"},
+			&event.SubagentCompleted{Frame: 2, Call: "1.2"}, &event.SubagentCompleted{Frame: 1, Call: "1.1"},
 			called("c"), replied("c", "r"), reply), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"},
 			{"w", "subagent_call_start",
@@ -141,8 +141,8 @@ func TestLogs(t *testing.T) {
 			{"w", "llm_response", "r"}}},
 		"sub-agents fail with their agent": {"S0-54, S0-56", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""),
 			sub(1, 0, 1, "sub", "1.1", ""), sub(2, 1, 2, "sub2", "1.2", "1.1"),
-			&engine.ModelFailed{Call: "c", Error: modelError},
-			&engine.StepFailed{Error: modelError}).run(&engine.RunFailed{Error: modelError}), []entry{
+			&event.ModelFailed{Call: "c", Error: modelError},
+			&event.StepFailed{Error: modelError}).run(&event.RunFailed{Error: modelError}), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"},
 			{"w", "subagent_call_start",
 				`{"type":"subagent_call_start","parentNodeId":"w","subagentNodeId":"sub","subagentName":"Helper",` +
@@ -159,8 +159,8 @@ func TestLogs(t *testing.T) {
 			{"w", "llm_error", "429 slow down"}}},
 		"a sub-agent's failure is reported": {"S0-54", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""),
 			sub(1, 0, 1, "sub", "1.1", ""), sub(2, 1, 2, "sub2", "1.2", "1.1"),
-			&engine.SubagentFailed{Frame: 1, Call: "1.1", Error: engine.Failure{Message: "m"}},
-			&engine.StepCancelled{Reason: "r"}), []entry{
+			&event.SubagentFailed{Frame: 1, Call: "1.1", Error: event.Failure{Message: "m"}},
+			&event.StepCancelled{Reason: "r"}), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"},
 			{"w", "subagent_call_start",
 				`{"type":"subagent_call_start","parentNodeId":"w","subagentNodeId":"sub","subagentName":"Helper",` +

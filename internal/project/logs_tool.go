@@ -1,14 +1,14 @@
 package project
 
 import (
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // addTool logs a tool call with its name and arguments, and later its name and result. A call that
 // is held or retried is logged once, and so is its result.
-func (l *LogFolder) addTool(log *entries, st *step, data engine.Data) {
+func (l *LogFolder) addTool(log *entries, st *step, data event.Data) {
 	switch d := data.(type) {
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		if _, again := l.calls[d.Call]; again {
 			return
 		}
@@ -18,7 +18,7 @@ func (l *LogFolder) addTool(log *entries, st *step, data engine.Data) {
 			text += " " + string(args)
 		}
 		log.add(LogToolCall, text)
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		name, ok := l.calls[d.Call]
 		if !ok {
 			return
@@ -32,7 +32,7 @@ func (l *LogFolder) addTool(log *entries, st *step, data engine.Data) {
 			text = string(d.Structured)
 		}
 		log.add(kind, name+": "+text)
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		name, ok := l.calls[d.Call]
 		if !ok || d.Unknown || d.Kept {
 			return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,19 +39,19 @@ type ModeEvent struct {
 	NodeID string `json:"nodeId"`
 	// State has the fields of the typed state in addition to `executionId`, `lastUpdated` and
 	// `outputs` (S2-53); a document without typed state has only those three.
-	State map[string]engine.Value `json:"state,omitempty"`
+	State map[string]event.Value `json:"state,omitempty"`
 	// Update has the fields of the typed state that the step changed, and the step's output under
 	// `outputs`.
-	Update map[string]engine.Value `json:"update,omitempty"`
-	Event  *SentEvent              `json:"event,omitempty"`
-	Trace  *StepTrace              `json:"trace,omitempty"`
+	Update map[string]event.Value `json:"update,omitempty"`
+	Event  *SentEvent             `json:"event,omitempty"`
+	Trace  *StepTrace             `json:"trace,omitempty"`
 }
 
 // SentEvent is an event that a node sent while it ran.
 type SentEvent struct {
-	Type      string                  `json:"type"`
-	Data      map[string]engine.Value `json:"data,omitempty"`
-	Timestamp time.Time               `json:"timestamp"`
+	Type      string                 `json:"type"`
+	Data      map[string]event.Value `json:"data,omitempty"`
+	Timestamp time.Time              `json:"timestamp"`
 }
 
 // StepTrace is the ModeDebug view of a step.
@@ -60,8 +61,8 @@ type StepTrace struct {
 	ExecutionTime float64 `json:"executionTime"`
 	RetryCount    int     `json:"retryCount"`
 	// ModelUsed is the model of the step's last model call, or `unknown` if there was none.
-	ModelUsed     string                  `json:"modelUsed"`
-	StateSnapshot map[string]engine.Value `json:"stateSnapshot"`
+	ModelUsed     string                 `json:"modelUsed"`
+	StateSnapshot map[string]event.Value `json:"stateSnapshot"`
 }
 
 // ModeFolder folds the events of one run into the views of its modes. It is not safe for concurrent
@@ -72,7 +73,7 @@ type ModeFolder struct {
 	graph *GraphFolder
 	steps *Folder
 	// states are the states of settled steps that were not returned yet, by Seq.
-	states map[uint64]map[string]engine.Value
+	states map[uint64]map[string]event.Value
 	at     time.Time
 }
 
@@ -91,7 +92,7 @@ func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler
 		return nil, fmt.Errorf("show run %s: %w", run, err)
 	}
 	f := &ModeFolder{run: run, graph: NewGraphFolder(run, plan), steps: NewFolder(run, def),
-		states: map[uint64]map[string]engine.Value{}}
+		states: map[uint64]map[string]event.Value{}}
 	for _, m := range modes {
 		if !slices.Contains(f.modes, m) {
 			f.modes = append(f.modes, m)
@@ -108,7 +109,7 @@ func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler
 //
 // If the event does not continue the journal, Add returns an *engine.DivergenceError and the folder
 // must be discarded.
-func (f *ModeFolder) Add(e engine.Event) ([]ModeEvent, error) {
+func (f *ModeFolder) Add(e event.Event) ([]ModeEvent, error) {
 	f.at = e.At
 	f.steps.Add(e)
 	steps, err := f.graph.Add(e)
@@ -157,40 +158,40 @@ func (f *ModeFolder) show(out []ModeEvent, s *GraphStep) []ModeEvent {
 
 // state returns the state after a step in the form of 2-graph: the program's fields in addition to
 // those that every state has.
-func (f *ModeFolder) state(s *GraphStep) map[string]engine.Value {
+func (f *ModeFolder) state(s *GraphStep) map[string]event.Value {
 	out := fields(s.State)
 	if out == nil {
-		out = map[string]engine.Value{}
+		out = map[string]event.Value{}
 	}
 	outputs := f.graph.Outputs()
-	maps.DeleteFunc(outputs, func(_ string, v engine.Value) bool { return v == nil })
+	maps.DeleteFunc(outputs, func(_ string, v event.Value) bool { return v == nil })
 	out["executionId"], out["lastUpdated"], out["outputs"] = expr.Quote(f.run),
 		expr.Quote(f.at.UTC().Format(time.RFC3339Nano)), asObject(outputs)
 	return out
 }
 
 // update returns what a step changed, or nil if it changed nothing.
-func update(s *GraphStep) map[string]engine.Value {
+func update(s *GraphStep) map[string]event.Value {
 	out := fields(s.Update)
 	if s.Output != nil {
 		if out == nil {
-			out = map[string]engine.Value{}
+			out = map[string]event.Value{}
 		}
-		out["outputs"] = asObject(map[string]engine.Value{s.Node: s.Output})
+		out["outputs"] = asObject(map[string]event.Value{s.Node: s.Output})
 	}
 	return out
 }
 
 // fields returns the fields of a typed state that belong to the program (S2-75), or nil if there
 // are none.
-func fields(state map[string]engine.Value) map[string]engine.Value {
-	var out map[string]engine.Value
+func fields(state map[string]event.Value) map[string]event.Value {
+	var out map[string]event.Value
 	for name, v := range state {
 		if isKept(name) {
 			continue
 		}
 		if out == nil {
-			out = make(map[string]engine.Value, len(state))
+			out = make(map[string]event.Value, len(state))
 		}
 		out[name] = v
 	}
@@ -202,13 +203,13 @@ func isKept(name string) bool {
 	return strings.HasPrefix(name, "$") || strings.HasPrefix(name, "outputs.")
 }
 
-func asObject(m map[string]engine.Value) engine.Value {
+func asObject(m map[string]event.Value) event.Value {
 	if len(m) == 0 {
-		return engine.Value(`{}`)
+		return event.Value(`{}`)
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return engine.Value(`null`) // recorded values always marshal
+		return event.Value(`null`) // recorded values always marshal
 	}
 	return b
 }

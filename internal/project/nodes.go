@@ -1,6 +1,8 @@
 package project
 
-import "github.com/hocket-run/hocket/internal/engine"
+import (
+	"github.com/hocket-run/hocket/internal/engine/event"
+)
 
 // NodeStatus is the state of a node of the definition, which is the state of its last execution.
 type NodeStatus string
@@ -52,7 +54,7 @@ func (f *Folder) Nodes() []NodeState {
 			}
 		} else if f.status.Ended() {
 			s.Status, s.Reason = NodeSkipped, "no path led here"
-			if f.status != engine.StatusCompleted {
+			if f.status != event.StatusCompleted {
 				s.Reason = "the run ended before"
 			}
 		}

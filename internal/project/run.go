@@ -6,23 +6,23 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Run is the run object of docs/api.md. Its JSON is the contract: every field is present, null if
 // there is no value, except the fields of formats.
 type Run struct {
-	ID       string        `json:"id"`
-	Workflow WorkflowRef   `json:"workflow"`
-	Status   engine.Status `json:"status"`
-	Input    engine.Value  `json:"input"`
+	ID       string       `json:"id"`
+	Workflow WorkflowRef  `json:"workflow"`
+	Status   event.Status `json:"status"`
+	Input    event.Value  `json:"input"`
 	// Output is the output of the terminal step that finished last; null for runs that did not
 	// complete.
-	Output engine.Value `json:"output"`
+	Output event.Value `json:"output"`
 	// Outputs holds the last output of every node that has one.
-	Outputs map[string]engine.Value `json:"outputs"`
-	Error   *Error                  `json:"error"`
+	Outputs map[string]event.Value `json:"outputs"`
+	Error   *Error                 `json:"error"`
 	// Waiting holds the open waits, oldest first.
 	Waiting []Waiting `json:"waiting"`
 	// Answers are the answers to waits, in order; absent if there are none.
@@ -50,7 +50,7 @@ type Run struct {
 	Turn *Turn `json:"turn,omitempty"`
 
 	// State is present for canvas documents (S0-37) and Go graphs.
-	State map[string]engine.Value `json:"state,omitzero"`
+	State map[string]event.Value `json:"state,omitzero"`
 	*CanvasFields
 	*RoundsFields
 }
@@ -101,10 +101,10 @@ type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Node    *string `json:"node"`
-	// Limit, Max and Problems are the fields of engine.Failure, for programs.
-	Limit    string       `json:"-"`
-	Max      int64        `json:"-"`
-	Problems engine.Value `json:"-"`
+	// Limit, Max and Problems are the fields of event.Failure, for programs.
+	Limit    string      `json:"-"`
+	Max      int64       `json:"-"`
+	Problems event.Value `json:"-"`
 }
 
 // Waiting is an open wait.
@@ -119,16 +119,16 @@ type Waiting struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Input is the input of the waiting node: the text to approve, or the text that the question
 	// follows. Absent for tool calls and budgets.
-	Input engine.Value `json:"input,omitempty"`
+	Input event.Value `json:"input,omitempty"`
 	// Tool and Arguments describe a tool call that waits for a person, as it would be made (SEC12);
 	// absent for wait nodes and for calls whose outcome is unknown.
-	Tool      string       `json:"tool,omitempty"`
-	Arguments engine.Value `json:"arguments,omitempty"`
+	Tool      string      `json:"tool,omitempty"`
+	Arguments event.Value `json:"arguments,omitempty"`
 	// Changed means that the tool's definition differs from the one at the start of the run;
 	// approving accepts the new one (SEC14).
 	Changed bool `json:"changed,omitempty"`
 	// Schema is the schema that the answer to a tool's question must match.
-	Schema engine.Value `json:"schema,omitempty"`
+	Schema event.Value `json:"schema,omitempty"`
 	// Signal is the name of the signal that a wait of kind signal accepts, and Filter selects which
 	// of these signals match; absent for waits for people.
 	Signal string `json:"signal,omitempty"`
@@ -137,7 +137,7 @@ type Waiting struct {
 	Roles []string `json:"roles,omitempty"`
 	// Below is the wait of a child run, started by a tool call, that this wait mirrors; nil for all
 	// other waits.
-	Below *engine.Below `json:"-"`
+	Below *event.Below `json:"-"`
 }
 
 // StepStatus is the public state of a step.
@@ -168,11 +168,11 @@ type Step struct {
 	Map  *int `json:"map,omitempty"`
 	Item *int `json:"item,omitempty"`
 	// Items is the progress of a map; absent for other steps.
-	Items  *Items       `json:"items,omitempty"`
-	Status StepStatus   `json:"status"`
-	Input  engine.Value `json:"input"`
-	Output engine.Value `json:"output"`
-	Error  *Error       `json:"error"`
+	Items  *Items      `json:"items,omitempty"`
+	Status StepStatus  `json:"status"`
+	Input  event.Value `json:"input"`
+	Output event.Value `json:"output"`
+	Error  *Error      `json:"error"`
 	// Warnings describe anomalies in the step's model replies, such as an empty reply, one that was
 	// cut off or a refusal; at most 20.
 	Warnings []string `json:"warnings,omitempty"`
@@ -230,14 +230,14 @@ type approvalDecision struct {
 func (f *Folder) Run() Run {
 	r := Run{
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
-		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(),
+		Outputs: make(map[string]event.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(),
 		Answers: slices.Clone(f.answers), Steps: []Step{},
 		Usage: TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models,
 			ToolCalls: f.total.tools},
 		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun),
 		ForkedFrom: some(f.created.ForkedFrom), Labels: f.created.Labels, Retry: f.created.Retry,
 	}
-	if f.status == engine.StatusCompleted {
+	if f.status == event.StatusCompleted {
 		if r.Output = f.declaredOutput; r.Output == nil {
 			if st := f.find(f.output); st != nil {
 				r.Output = st.output
@@ -307,7 +307,7 @@ func (f *Folder) stepError(st *step) *Error {
 		if reason == "" {
 			reason = "the run ended"
 		}
-		return &Error{Code: engine.CodeCancelled, Message: reason, Node: some(st.node)}
+		return &Error{Code: event.CodeCancelled, Message: reason, Node: some(st.node)}
 	}
 	return nil
 }
@@ -319,15 +319,15 @@ func (f *Folder) runError() *Error {
 	switch {
 	case f.failure != nil:
 		return showError(f.failure, "")
-	case f.status == engine.StatusCancelled && f.reason != "":
-		return &Error{Code: engine.CodeCancelled, Message: f.reason}
-	case f.status == engine.StatusCancelled:
-		return &Error{Code: engine.CodeCancelled, Message: cancelText}
+	case f.status == event.StatusCancelled && f.reason != "":
+		return &Error{Code: event.CodeCancelled, Message: f.reason}
+	case f.status == event.StatusCancelled:
+		return &Error{Code: event.CodeCancelled, Message: cancelText}
 	}
 	return nil
 }
 
-func showError(e *engine.Failure, node string) *Error {
+func showError(e *event.Failure, node string) *Error {
 	if e.Node != "" {
 		node = e.Node
 	}
@@ -358,7 +358,7 @@ func (f *Folder) openWaits() []Waiting {
 
 // waitInput returns what a person is asked about if it is not a tool call: the input of the waiting
 // node, here or in a child run.
-func (f *Folder) waitInput(w *wait) engine.Value {
+func (f *Folder) waitInput(w *wait) event.Value {
 	switch {
 	case w.Below != nil:
 		return w.Input

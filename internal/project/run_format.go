@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -49,7 +49,7 @@ func (f *Folder) addFormat(r *Run) {
 			r.CurrentNodeID = &r.Waiting[0].Node
 		}
 	case formatGraph:
-		r.State = make(map[string]engine.Value, f.state.Len())
+		r.State = make(map[string]event.Value, f.state.Len())
 		for name, v := range f.state.All() {
 			if !isKept(name) {
 				r.State[name] = v.JSON()
@@ -68,8 +68,8 @@ func (f *Folder) addFormat(r *Run) {
 
 // canvasState returns the outputs by node, except for `if` nodes (S0-25), and the decisions of
 // approvals (S0-18).
-func (f *Folder) canvasState() map[string]engine.Value {
-	state := make(map[string]engine.Value, len(f.outputs)+len(f.decisions))
+func (f *Folder) canvasState() map[string]event.Value {
+	state := make(map[string]event.Value, len(f.outputs)+len(f.decisions))
 	for node, st := range f.outputs {
 		if st.def.Kind != workflow.KindDecide {
 			state[node] = st.output

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -18,23 +18,23 @@ func TestRunObject(t *testing.T) {
 	t.Parallel()
 	def := definition("steps", workflow.Node{ID: "n2", Name: "Draft", Kind: workflow.KindAgent},
 		node("n3", workflow.KindAgent))
-	j := new(journal).run(&engine.RunCreated{
-		Version: 1, Workflow: "wf1", Name: "Texts", Digest: "d", Input: engine.Value(`"hi"`), ParentRun: "p1",
+	j := new(journal).run(&event.RunCreated{
+		Version: 1, Workflow: "wf1", Name: "Texts", Digest: "d", Input: event.Value(`"hi"`), ParentRun: "p1",
 		Meta: map[string]string{MetaVersion: "3"},
-	}, &engine.RunStarted{}).
+	}, &event.RunStarted{}).
 		step(1, "n2", agentStarted("a", 0, `"Write: hi"`), called("1.0.1"), replied("1.0.1", "A draft"), reply,
 			edge("n3")).
 		step(2, "n3", agentStarted("b", 1, ""), called("2.0.1")).
-		step(2, "n3", &engine.ModelFailed{Call: "2.0.1", Attempt: 1,
-			Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).
-		step(2, "n3", &engine.StepRetrying{Attempt: 2, Call: "2.0.1",
-			Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).
-		step(2, "n3", &engine.ModelCalled{Call: "2.0.1", Attempt: 2, Model: "anthropic/claude-sonnet-4-5"},
-			&engine.ModelReplied{
+		step(2, "n3", &event.ModelFailed{Call: "2.0.1", Attempt: 1,
+			Error: event.Failure{Code: "rate_limit", Message: "slow down"}}).
+		step(2, "n3", &event.StepRetrying{Attempt: 2, Call: "2.0.1",
+			Error: event.Failure{Code: "rate_limit", Message: "slow down"}}).
+		step(2, "n3", &event.ModelCalled{Call: "2.0.1", Attempt: 2, Model: "anthropic/claude-sonnet-4-5"},
+			&event.ModelReplied{
 				Call: "2.0.1", Attempt: 2, Message: chat.Message{Text: chat.NewText("Good")},
 				Usage: &chat.Usage{InputTokens: 5, OutputTokens: 1}, CostUSD: new(0.2),
-			}, &engine.StepCompleted{Output: engine.Value(`{"ok":true}`)}).
-		run(&engine.RunCompleted{OutputStep: 2})
+			}, &event.StepCompleted{Output: event.Value(`{"ok":true}`)}).
+		run(&event.RunCompleted{OutputStep: 2})
 	wantJSON(t, Fold("r1", def, j.events).Run(), `{
 		"id": "r1", "workflow": {"id": "wf1", "name": "Texts", "format": "steps", "version": 3, "branch": null},
 		"status": "completed", "input": "hi", "output": {"ok": true}, "outputs": {"n2": "A draft", "n3": {"ok": `+
@@ -87,41 +87,41 @@ func TestStatuses(t *testing.T) {
 		workflow.Node{ID: "hidden", Kind: workflow.KindJoin, Hidden: true})
 	open := func() *journal {
 		return begun(`"x"`).step(1, "ok", started(workflow.KindWait, 0),
-			&engine.WaitOpened{Wait: "w1", Kind: "approval", Prompt: "Sure?"}).
+			&event.WaitOpened{Wait: "w1", Kind: "approval", Prompt: "Sure?"}).
 			step(2, "w", agentStarted("a", 0, `"x"`)).step(3, "hidden", started(workflow.KindJoin, 0))
 	}
-	limit := engine.Failure{Code: engine.CodeMaxLoopIterations, Message: "too often", Node: "trans"}
+	limit := event.Failure{Code: event.CodeMaxLoopIterations, Message: "too often", Node: "trans"}
 	tests := map[string]struct {
 		journal        *journal
-		status         engine.Status
+		status         event.Status
 		steps, errors  []string
 		err, waiting   string
 		output, nulled bool
 	}{
-		"created": {new(journal).run(&engine.RunCreated{}), "pending", nil, nil, `null`, `[]`, false, false},
+		"created": {new(journal).run(&event.RunCreated{}), "pending", nil, nil, `null`, `[]`, false, false},
 		"waiting": {open(), "running", []string{"waiting", "running"}, nil, `null`,
 			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],` +
 				`"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
-		"paused": {open().run(&engine.RunPaused{Wait: "w1"}), "paused", []string{"waiting", "running"}, nil,
+		"paused": {open().run(&event.RunPaused{Wait: "w1"}), "paused", []string{"waiting", "running"}, nil,
 			`null`,
 			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],` +
 				`"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
-		"resumed": {open().run(&engine.RunPaused{Wait: "w1"}).step(1, "ok",
-			&engine.WaitAnswered{Wait: "w1", Decision: "approve"}).run(&engine.RunResumed{Reason: "answer"}), "running",
+		"resumed": {open().run(&event.RunPaused{Wait: "w1"}).step(1, "ok",
+			&event.WaitAnswered{Wait: "w1", Decision: "approve"}).run(&event.RunResumed{Reason: "answer"}), "running",
 			[]string{"running", "running"}, nil, `null`, `[]`, false, true},
-		"failed": {open().run(&engine.RunFailed{Error: limit}), "failed", []string{"cancelled", "cancelled"},
+		"failed": {open().run(&event.RunFailed{Error: limit}), "failed", []string{"cancelled", "cancelled"},
 			[]string{"the run ended", "the run ended"},
 			`{"code":"max_loop_iterations","message":"too often","node":"trans"}`, `[]`, false, false},
-		"reopened": {open().run(&engine.RunFailed{Error: limit}, &engine.RunResumed{Reason: "reopened"}), "running",
+		"reopened": {open().run(&event.RunFailed{Error: limit}, &event.RunResumed{Reason: "reopened"}), "running",
 			[]string{"waiting", "running"}, nil, `null`,
 			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],` +
 				`"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
-		"cancelled": {open().step(2, "w", &engine.StepCancelled{Reason: "no time"}).run(&engine.RunCancelled{}),
+		"cancelled": {open().step(2, "w", &event.StepCancelled{Reason: "no time"}).run(&event.RunCancelled{}),
 			"cancelled", []string{"cancelled", "cancelled"}, []string{"the run ended", "no time"},
 			`{"code":"cancelled","message":"Run cancelled by user","node":null}`, `[]`, false, false},
-		"for a reason": {begun(`1`).run(&engine.RunCancelled{Reason: "late"}), "cancelled", nil, nil,
+		"for a reason": {begun(`1`).run(&event.RunCancelled{Reason: "late"}), "cancelled", nil, nil,
 			`{"code":"cancelled","message":"late","node":null}`, `[]`, false, false},
-		"step failed": {open().step(2, "w", &engine.StepFailed{Error: engine.Failure{Code: "x", Message: "boom"},
+		"step failed": {open().step(2, "w", &event.StepFailed{Error: event.Failure{Code: "x", Message: "boom"},
 			Port: "error"}), "running", []string{"waiting", "failed"}, []string{"", "boom"}, `null`,
 			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],` +
 				`"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, false},
@@ -175,25 +175,25 @@ func TestUsage(t *testing.T) {
 	free.CostUSD = nil
 	silent := replied("c2", "two")
 	silent.Usage = nil
-	failed := func(code string, late bool) *engine.ModelFailed {
-		return &engine.ModelFailed{Call: "c2", Attempt: 1, Error: engine.Failure{Code: code, Message: "m"}, Late: late}
+	failed := func(code string, late bool) *event.ModelFailed {
+		return &event.ModelFailed{Call: "c2", Attempt: 1, Error: event.Failure{Code: code, Message: "m"}, Late: late}
 	}
 	sub := called("c2")
 	sub.Frame = 1
-	below := func(ended bool, u engine.Used) *engine.CallUsed {
-		return &engine.CallUsed{Call: "t", Attempt: 1, Run: "below", Ended: ended, Used: u}
+	below := func(ended bool, u event.Used) *event.CallUsed {
+		return &event.CallUsed{Call: "t", Attempt: 1, Run: "below", Ended: ended, Used: u}
 	}
-	calls, begins := &engine.ToolCalled{Call: "t", Attempt: 1},
-		&engine.ChildStarted{Call: "t", Attempt: 1, Run: "below"}
-	some := engine.Used{InputTokens: 5, OutputTokens: 2, CostUSD: 0.1, ModelCalls: 1, ToolCalls: 1}
+	calls, begins := &event.ToolCalled{Call: "t", Attempt: 1},
+		&event.ChildStarted{Call: "t", Attempt: 1, Run: "below"}
+	some := event.Used{InputTokens: 5, OutputTokens: 2, CostUSD: 0.1, ModelCalls: 1, ToolCalls: 1}
 	tests := map[string]struct {
 		journal *journal
 		want    string
 	}{
 		"one call": {base(), `{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":1,"toolCalls":0}`},
-		"sub-agent": {base().step(1, "w", &engine.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, sub,
+		"sub-agent": {base().step(1, "w", &event.SubagentStarted{Frame: 1, Agent: "sub", Call: "k"}, sub,
 			replied("c2", "s")), `{"inputTokens":20,"outputTokens":6,"costUSD":0.2,"modelCalls":2,"toolCalls":0}`},
-		"late": {base().step(1, "w", called("c2"), &engine.StepCancelled{Reason: "r"}, late),
+		"late": {base().step(1, "w", called("c2"), &event.StepCancelled{Reason: "r"}, late),
 			`{"inputTokens":20,"outputTokens":6,"costUSD":0.2,"modelCalls":2,"toolCalls":0}`},
 		"refused": {base().step(1, "w", called("c2"), failed("rate_limit", false)),
 			`{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":2,"toolCalls":0}`},
@@ -215,18 +215,18 @@ func TestUsage(t *testing.T) {
 			`{"inputTokens":10,"outputTokens":3,"costUSD":0.2,"modelCalls":2,"toolCalls":0}`},
 		"out": {base().step(1, "w", called("c2")),
 			`{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":2,"toolCalls":0}`},
-		"never came": {base().step(1, "w", called("c2")).run(&engine.RunCancelled{}),
+		"never came": {base().step(1, "w", called("c2")).run(&event.RunCancelled{}),
 			`{"inputTokens":10,"outputTokens":3,"costUSD":null,"modelCalls":2,"toolCalls":0}`},
-		"tools": {base().step(1, "w", &engine.ToolCalled{Call: "t", Attempt: 1}, &engine.ToolFailed{Call: "t"},
-			&engine.ToolCalled{Call: "t", Attempt: 2}),
+		"tools": {base().step(1, "w", &event.ToolCalled{Call: "t", Attempt: 1}, &event.ToolFailed{Call: "t"},
+			&event.ToolCalled{Call: "t", Attempt: 2}),
 			`{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":1,"toolCalls":2}`},
 		"run below": {base().step(1, "w", calls, begins, below(false, some), below(true, some)),
 			`{"inputTokens":15,"outputTokens":5,"costUSD":0.2,"modelCalls":2,"toolCalls":2}`},
-		"deleted below": {base().step(1, "w", calls, begins, below(false, some), below(true, engine.Used{})),
+		"deleted below": {base().step(1, "w", calls, begins, below(false, some), below(true, event.Used{})),
 			`{"inputTokens":15,"outputTokens":5,"costUSD":0.2,"modelCalls":2,"toolCalls":2}`},
-		"lost below": {base().step(1, "w", calls, begins, below(false, some)).run(&engine.RunCancelled{}),
+		"lost below": {base().step(1, "w", calls, begins, below(false, some)).run(&event.RunCancelled{}),
 			`{"inputTokens":15,"outputTokens":5,"costUSD":null,"modelCalls":2,"toolCalls":2}`},
-		"session": {base().step(1, "w", &engine.CallUsed{Call: "t", Used: some}, &engine.CallUsed{Call: "t",
+		"session": {base().step(1, "w", &event.CallUsed{Call: "t", Used: some}, &event.CallUsed{Call: "t",
 			Used: some}), `{"inputTokens":20,"outputTokens":7,"costUSD":0.3,"modelCalls":3,"toolCalls":2}`},
 		"no noise": {base().step(1, "w", called("c2"), replied("c2", ""), called("c3"), replied("c3", "")),
 			`{"inputTokens":30,"outputTokens":9,"costUSD":0.3,"modelCalls":3,"toolCalls":0}`},

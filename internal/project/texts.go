@@ -1,7 +1,7 @@
 package project
 
 import (
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/text"
@@ -10,7 +10,7 @@ import (
 // Assembled makes the folder call show for values assembled from other values, instead of returning
 // them whole; the text is a rope over the contents of the events. If the events hold short
 // stand-ins for long strings, so does the rope. Assembled must be called before any event is added.
-func (f *Folder) Assembled(show func(*prompt.Recipe, text.Text) engine.Value) {
+func (f *Folder) Assembled(show func(*prompt.Recipe, text.Text) event.Value) {
 	f.show, f.texts.Short = show, true
 }
 
@@ -30,7 +30,7 @@ func (f *Folder) assemble(st *step) {
 }
 
 // assembled returns the assembled input of a step, or nil if it cannot be assembled.
-func (f *Folder) assembled(st *step) engine.Value {
+func (f *Folder) assembled(st *step) event.Value {
 	t, ok := f.texts.Of(st.n)
 	switch {
 	case !ok:

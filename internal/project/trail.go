@@ -2,7 +2,8 @@ package project
 
 import (
 	"bytes"
-	"github.com/hocket-run/hocket/internal/engine"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -19,9 +20,9 @@ type TrailEntry struct {
 	Round int `json:"round"`
 	// Input is the output that arrived at the node, and Prompt the user message that the agent was
 	// sent; Prompt is absent if it is Input.
-	Input  engine.Value `json:"input"`
-	Prompt engine.Value `json:"prompt,omitempty"`
-	Output engine.Value `json:"output"`
+	Input  event.Value `json:"input"`
+	Prompt event.Value `json:"prompt,omitempty"`
+	Output event.Value `json:"output"`
 	// Error is null for executions that succeeded.
 	Error *string `json:"error"`
 	// ToolCalls are the tool calls of the execution, including its sub-agents', in order; absent if
@@ -33,17 +34,17 @@ type TrailEntry struct {
 
 // TrailCall is one tool call. A call that was retried is shown once.
 type TrailCall struct {
-	Tool      string       `json:"tool"`
-	Arguments engine.Value `json:"arguments"`
+	Tool      string      `json:"tool"`
+	Arguments event.Value `json:"arguments"`
 	// Held are the arguments that the agent requested, if the person who approved the call changed
 	// them; absent otherwise.
-	Held engine.Value `json:"held,omitempty"`
+	Held event.Value `json:"held,omitempty"`
 	// Result is the tool's result: a string, or any value if the tool did not return a string. Null
 	// if there is none.
-	Result engine.Value `json:"result"`
+	Result event.Value `json:"result"`
 	// Error is why the call failed, or the failure that the tool reported; absent if the call
 	// succeeded.
-	Error engine.Value `json:"error,omitempty"`
+	Error event.Value `json:"error,omitempty"`
 }
 
 // KeepCalls makes the folder keep the tool calls of steps, which only the trail shows. It must be
@@ -51,7 +52,7 @@ type TrailCall struct {
 func (f *Folder) KeepCalls() { f.keepsCalls = true }
 
 // keepCall keeps the part of a tool call that the trail shows.
-func (f *Folder) keepCall(st *step, data engine.Data) {
+func (f *Folder) keepCall(st *step, data event.Data) {
 	if !f.keepsCalls {
 		return
 	}
@@ -64,7 +65,7 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 		return nil
 	}
 	switch d := data.(type) {
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		switch c := find(d.Call); {
 		case c != nil && len(d.Arguments) > 0 && !bytes.Equal(c.Arguments, d.Arguments):
 			if c.Held == nil {
@@ -75,14 +76,14 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 			st.toolCalls = append(st.toolCalls,
 				trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
 		}
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		if c := find(d.Call); c != nil && d.Call != "" {
 			c.Error, c.Result = nil, resultOf(d)
 			if d.IsError {
 				c.Error, c.Result = c.Result, nil
 			}
 		}
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		if c := find(d.Call); c != nil {
 			c.Error = expr.Quote(d.Error.Message + " (" + d.Error.Code + ")")
 		}
@@ -90,7 +91,7 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 }
 
 // resultOf returns the result of a tool.
-func resultOf(d *engine.ToolReturned) engine.Value {
+func resultOf(d *event.ToolReturned) event.Value {
 	if d.Text == "" && len(d.Structured) > 0 {
 		return d.Structured
 	}
@@ -98,7 +99,7 @@ func resultOf(d *engine.ToolReturned) engine.Value {
 }
 
 // argumentsOf returns the arguments of a call, from the event or from the reply that requested it.
-func (f *Folder) argumentsOf(st *step, d *engine.ToolCalled) engine.Value {
+func (f *Folder) argumentsOf(st *step, d *event.ToolCalled) event.Value {
 	if len(d.Arguments) > 0 {
 		return d.Arguments
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -18,7 +18,7 @@ func TestContext(t *testing.T) {
 		Agent: &workflow.AgentNode{Agent: "gen"}}, node("check", workflow.KindDecide),
 		workflow.Node{ID: "count", Kind: workflow.KindTool},
 		workflow.Node{ID: "glue", Kind: workflow.KindTool, Hidden: true})
-	done := &engine.StepCompleted{Ports: []string{"out"}}
+	done := &event.StepCompleted{Ports: []string{"out"}}
 	inner := `{"steps":{"y":{"output":"Y","agent":"Writer"},"z":{"output":"Z","agent":"Critic"}},"order":["y","z"]}`
 	tests := map[string]struct {
 		journal *journal
@@ -28,8 +28,8 @@ func TestContext(t *testing.T) {
 		"a loop": {begun(`"x"`).agentStep(1, "gen", "gen", 0, 0, "", "first").step(2, "check",
 			started(workflow.KindDecide, 1), same).
 			agentStep(3, "after", "gen", 2, 0, "", "A").step(4, "count", started(workflow.KindTool, 3),
-			&engine.StepCompleted{Output: engine.Value(`{"n":1}`)}).
-			step(5, "glue", started(workflow.KindTool, 3), &engine.StepCompleted{Output: engine.Value(`1`)}).agentStep(
+			&event.StepCompleted{Output: event.Value(`{"n":1}`)}).
+			step(5, "glue", started(workflow.KindTool, 3), &event.StepCompleted{Output: event.Value(`1`)}).agentStep(
 			6, "gen", "gen", 4, 0, "", "second"),
 			`{"gen":{"output":"second","agent":"gen"},"after":{"output":"A","agent":"gen"},"count":{"output":{"n":1},` +
 				`"agent":""}}`},
@@ -40,11 +40,11 @@ func TestContext(t *testing.T) {
 			step(2, "par", started(workflow.KindFork, 1), branch("par/gen_1", 1, 1), branch("inner", 2, 2)).
 			step(3, "par/gen_1", inScope(agentStarted("gen", 2, ""), 1)).
 			step(4, "inner", inScope(started(workflow.KindFork, 2), 2), branch("y", 1, 3), branch("z", 2, 4)).
-			agentStep(5, "y", "a", 4, 3, "", "Y").step(3, "par/gen_1", &engine.StepFailed{}).step(2, "par",
-			&engine.StepFailed{}).run(&engine.RunFailed{}),
+			agentStep(5, "y", "a", 4, 3, "", "Y").step(3, "par/gen_1", &event.StepFailed{}).step(2, "par",
+			&event.StepFailed{}).run(&event.RunFailed{}),
 			`{"gen":{"output":"g","agent":"gen"},"par":{"steps":{"inner":{"steps":{"y":{"output":"Y",` +
 				`"agent":"Writer"}},"order":["y"]}},"order":["inner"]}}`},
-		"a failed step": {begun(`"x"`).step(1, "gen", agentStarted("gen", 0, ""), &engine.StepFailed{Port: "error"}).
+		"a failed step": {begun(`"x"`).step(1, "gen", agentStarted("gen", 0, ""), &event.StepFailed{Port: "error"}).
 			agentStep(2, "after", "gen", 1, 0, "", "A"),
 			`{"after":{"output":"A","agent":"gen"}}`},
 	}
@@ -76,26 +76,26 @@ func TestTrail(t *testing.T) {
 	if len(running) != 5 {
 		t.Errorf("%d entries while the sixth goes on", len(running))
 	}
-	j.step(6, "B", &engine.StepFailed{Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).run(
-		&engine.RunFailed{Error: engine.Failure{Message: "slow down"}})
+	j.step(6, "B", &event.StepFailed{Error: event.Failure{Code: "rate_limit", Message: "slow down"}}).run(
+		&event.RunFailed{Error: event.Failure{Message: "slow down"}})
 	want := []TrailEntry{
 		{NodeID: "A", AgentID: "b", AgentName: "Critic", Order: 0, Round: 0,
-			Input: engine.Value(`"x"`), Prompt: engine.Value(`"to A"`),
-			Output: engine.Value(`"by A"`), SentToNodeID: "B"},
+			Input: event.Value(`"x"`), Prompt: event.Value(`"to A"`),
+			Output: event.Value(`"by A"`), SentToNodeID: "B"},
 		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 1, Round: 0,
-			Input: engine.Value(`"by A"`), Prompt: engine.Value(`"to B"`),
-			Output: engine.Value(`"by B"`), SentToNodeID: "C"},
+			Input: event.Value(`"by A"`), Prompt: event.Value(`"to B"`),
+			Output: event.Value(`"by B"`), SentToNodeID: "C"},
 		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 2, Round: 0,
-			Input: engine.Value(`"by B"`), Prompt: engine.Value(`"to C"`),
-			Output: engine.Value(`"by C"`), SentToNodeID: "B"},
+			Input: event.Value(`"by B"`), Prompt: event.Value(`"to C"`),
+			Output: event.Value(`"by C"`), SentToNodeID: "B"},
 		{NodeID: "B", AgentID: "b", AgentName: "Critic", Order: 3, Round: 1,
-			Input: engine.Value(`"by C"`), Prompt: engine.Value(`"to B"`),
-			Output: engine.Value(`"by B"`), SentToNodeID: "C"},
+			Input: event.Value(`"by C"`), Prompt: event.Value(`"to B"`),
+			Output: event.Value(`"by B"`), SentToNodeID: "C"},
 		{NodeID: "C", AgentID: "b", AgentName: "Critic", Order: 4, Round: 1,
-			Input: engine.Value(`"by B"`), Prompt: engine.Value(`"to C"`),
-			Output: engine.Value(`"by C"`), SentToNodeID: "B"},
+			Input: event.Value(`"by B"`), Prompt: event.Value(`"to C"`),
+			Output: event.Value(`"by C"`), SentToNodeID: "B"},
 		{NodeID: "B", AgentID: "a", AgentName: "Writer", Order: 5, Round: 2,
-			Input: engine.Value(`"by C"`), Prompt: engine.Value(`"to B"`),
+			Input: event.Value(`"by C"`), Prompt: event.Value(`"to B"`),
 			Error: new("slow down")},
 	}
 	got := Fold("r", def, j.events).Trail()
@@ -114,12 +114,12 @@ func TestNodes(t *testing.T) {
 		node("busy", workflow.KindAgent), approval("ask"), node("join", workflow.KindJoin),
 		node("never", workflow.KindAgent), workflow.Node{ID: "glue", Kind: workflow.KindJoin, Hidden: true})
 	j := begun(`"x"`).agentStep(1, "done", "a", 0, 0, "", "1").agentStep(2, "done", "a", 0, 0, "", "2").
-		step(3, "bad", agentStarted("a", 0, ""), &engine.StepFailed{Error: engine.Failure{Message: "boom"},
+		step(3, "bad", agentStarted("a", 0, ""), &event.StepFailed{Error: event.Failure{Message: "boom"},
 			Port: "error"}).
 		step(4, "busy", agentStarted("a", 0, "")).
-		step(5, "ask", started(workflow.KindWait, 0), &engine.WaitOpened{Wait: "w", Kind: "approval"}).
-		step(6, "join", &engine.StepSkipped{Reason: "all paths were skipped"})
-	got := func(events []engine.Event) map[string]string {
+		step(5, "ask", started(workflow.KindWait, 0), &event.WaitOpened{Wait: "w", Kind: "approval"}).
+		step(6, "join", &event.StepSkipped{Reason: "all paths were skipped"})
+	got := func(events []event.Event) map[string]string {
 		m := map[string]string{}
 		for _, n := range Fold("r", def, events).Nodes() {
 			m[n.Node] = string(n.Status) + ": " + n.Reason
@@ -135,7 +135,7 @@ func TestNodes(t *testing.T) {
 	}); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(got(j.run(&engine.RunFailed{}).events), map[string]string{
+	if diff := cmp.Diff(got(j.run(&event.RunFailed{}).events), map[string]string{
 		"done": "succeeded: ", "bad": "failed: boom", "busy": "cancelled: the run ended",
 		"ask": "cancelled: the run ended", "join": "skipped: all paths were skipped",
 		"never": "skipped: the run ended before",
@@ -157,17 +157,17 @@ func TestCanvasFields(t *testing.T) {
 	wantJSON(t, map[string]any{"w": r.WaitingForInput, "c": r.CurrentNodeID, "s": r.State},
 		`{"w":false,"c":null,"s":{"s":"hi"}}`)
 
-	j.step(3, "n3", started(workflow.KindWait, 2), &engine.WaitOpened{Wait: "w3", Kind: "approval"}).
-		step(4, "other", started(workflow.KindWait, 2), &engine.WaitOpened{Wait: "w4", Kind: "approval"}).run(
-		&engine.RunPaused{Wait: "w3"})
+	j.step(3, "n3", started(workflow.KindWait, 2), &event.WaitOpened{Wait: "w3", Kind: "approval"}).
+		step(4, "other", started(workflow.KindWait, 2), &event.WaitOpened{Wait: "w4", Kind: "approval"}).run(
+		&event.RunPaused{Wait: "w3"})
 	r = canvas(j)
 	wantJSON(t, map[string]any{"w": r.WaitingForInput, "c": r.CurrentNodeID, "n": len(r.Waiting)},
 		`{"w":true,"c":"n3","n":2}`)
 
-	j.run(&engine.RunResumed{Reason: "answer"}).step(3, "n3", &engine.WaitAnswered{Wait: "w3", Decision: "reject",
+	j.run(&event.RunResumed{Reason: "answer"}).step(3, "n3", &event.WaitAnswered{Wait: "w3", Decision: "reject",
 		Note: "too \"long\""}, same).
-		step(4, "other", &engine.WaitClosed{Wait: "w4", Reason: "ended"}).agentStep(5, "w", "a", 3, 0, "", "text").run(
-		&engine.RunCompleted{OutputStep: 5})
+		step(4, "other", &event.WaitClosed{Wait: "w4", Reason: "ended"}).agentStep(5, "w", "a", 3, 0, "", "text").run(
+		&event.RunCompleted{OutputStep: 5})
 	r = canvas(j)
 	wantJSON(t, map[string]any{"w": r.WaitingForInput, "c": r.CurrentNodeID, "s": r.State},
 		`{"w":false,"c":null,"s":{"s":"hi","n3":"hi","n3_approval":{"decision":"reject","note":"too `+
@@ -178,7 +178,7 @@ func TestCanvasFields(t *testing.T) {
 func TestRoundsFields(t *testing.T) {
 	t.Parallel()
 	created := func(meta map[string]string) Run {
-		return Fold("r", definition("rounds"), new(journal).run(&engine.RunCreated{Workflow: "wf", Meta: meta}).events).
+		return Fold("r", definition("rounds"), new(journal).run(&event.RunCreated{Workflow: "wf", Meta: meta}).events).
 			Run()
 	}
 	r := created(nil)
@@ -194,8 +194,8 @@ func TestRoundsFields(t *testing.T) {
 // changes made by steps of the run's own scope and by whole blocks.
 func TestGraphState(t *testing.T) {
 	t.Parallel()
-	update := func(field, value string) *engine.StepCompleted {
-		return &engine.StepCompleted{Update: map[string]engine.Value{field: engine.Value(value)}}
+	update := func(field, value string) *event.StepCompleted {
+		return &event.StepCompleted{Update: map[string]event.Value{field: event.Value(value)}}
 	}
 	j := begun(`{"n":0,"kept":true}`).step(1, "f", started(workflow.KindFunc, 0), update("n", "1")).
 		step(2, "par", started(workflow.KindFork, 1), branch("b", 1, 1)).step(3, "b",
@@ -217,7 +217,7 @@ func TestGraphState(t *testing.T) {
 func TestViews_JournalPrefix(t *testing.T) {
 	t.Parallel()
 	def := blockDef("")
-	j := blockJournal().step(1, "par", &engine.StepCompleted{}).run(&engine.RunCompleted{OutputStep: 1})
+	j := blockJournal().step(1, "par", &event.StepCompleted{}).run(&event.RunCompleted{OutputStep: 1})
 	live := NewLogFolder("r", def)
 	for i, e := range j.events {
 		live.Add(e)
@@ -225,9 +225,9 @@ func TestViews_JournalPrefix(t *testing.T) {
 			t.Fatalf("after %d events: %s", i+1, diff)
 		}
 	}
-	j.step(20, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 9, Scope: 9}).
+	j.step(20, "sub", started(workflow.KindSubflow, 0), &event.EdgeTaken{Edge: -1, To: "w", Token: 9, Scope: 9}).
 		agentStep(21, "sub/w", "a", 20, 9, "", "one").
-		step(20, "sub", &engine.StepCompleted{})
+		step(20, "sub", &event.StepCompleted{})
 	bare := Fold("r", nil, j.events).Run()
 	if string(bare.Outputs["sub"]) != `"one"` || bare.Outputs["par"] != nil || string(bare.Outputs["y"]) != `"Y"` {
 		t.Errorf("without definition: %s", bare.Outputs)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/service/schedule"
@@ -107,7 +107,7 @@ func TestIdle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+			if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != event.StatusCompleted {
 				t.Fatal(st, err)
 			}
 			if d := w.IdleFor(t.Context(), access.DefaultNamespace, svc); d < tc.from || d > tc.to {

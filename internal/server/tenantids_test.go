@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -57,7 +57,7 @@ func (w *world) fill(t *testing.T, namespace, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != engine.StatusPaused {
+	if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != event.StatusPaused {
 		t.Fatal(st, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -91,9 +91,9 @@ func TestStream_MatchesRunObject(t *testing.T) {
 		}
 		f.Add(e)
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			steps[fmt.Sprint(e.Node, " ", d.Iteration)]++
-		case *engine.RunPaused:
+		case *event.RunPaused:
 			_, now, _ := s.call(t, "GET", path, "")
 			same(fmt.Sprintf("at rest %d", rounds), now)
 			if code, text, _ := s.call(t, "POST", path+"/resume",

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -282,10 +282,10 @@ const (
 func Triggers() []string { return run.Triggers() }
 
 // Decide is [run.Decide].
-func Decide(decision string) engine.Value { return run.Decide(decision) }
+func Decide(decision string) event.Value { return run.Decide(decision) }
 
 // NeedsPerson is [run.NeedsPerson].
-func NeedsPerson(w *engine.WaitOpened) bool { return run.NeedsPerson(w) }
+func NeedsPerson(w *event.WaitOpened) bool { return run.NeedsPerson(w) }
 
 // NewRunID is [run.NewRunID].
 func NewRunID() string { return run.NewRunID() }

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -164,7 +165,7 @@ func (b *behaviour) function(ctx context.Context, w *World, run string, c *engin
 	var parts []string
 	for i := range b.hash("sub-steps", c.Node, string(c.Input)) % 4 {
 		key := fmt.Sprintf("k%d", i)
-		v, err := w.Once(run, c, rec, key, func() (engine.Value, error) {
+		v, err := w.Once(run, c, rec, key, func() (event.Value, error) {
 			if err := b.delay(ctx, c.Key+key); err != nil {
 				return nil, err
 			}
@@ -174,14 +175,14 @@ func (b *behaviour) function(ctx context.Context, w *World, run string, c *engin
 			return json.Marshal(short(b.hash("sub-step", c.Node, string(c.Input), key)))
 		})
 		if err != nil {
-			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+			return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error(),
 				Retryable: true}}
 		}
 		parts = append(parts, string(v))
 	}
 	out, err := json.Marshal(strings.Join(parts, " "))
 	if err != nil {
-		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+		return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error()}}
 	}
 	return engine.FuncResult{Output: out}
 }

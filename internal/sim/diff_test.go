@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 )
@@ -31,7 +32,7 @@ var (
 
 // different reports whether sim.Diff finds a difference. Formatting a difference takes the most
 // time, so sim.Diff itself is called only if the journals are equal, to check that it agrees.
-func different(t *testing.T, want, got []engine.Event) bool {
+func different(t *testing.T, want, got []event.Event) bool {
 	t.Helper()
 	equal, err := sim.Equal(want, got)
 	if err != nil {
@@ -56,8 +57,8 @@ func TestDiffOfFields(t *testing.T) {
 		}
 		v := reflect.ValueOf(data).Elem()
 		fill(v)
-		base := []engine.Event{{Seq: 1, At: time.Unix(1, 0), Node: "n", Step: 1, Data: data}}
-		if different(t, base, []engine.Event{{Seq: 1, At: time.Unix(2, 0), Node: "n", Step: 1, Data: data}}) {
+		base := []event.Event{{Seq: 1, At: time.Unix(1, 0), Node: "n", Step: 1, Data: data}}
+		if different(t, base, []event.Event{{Seq: 1, At: time.Unix(2, 0), Node: "n", Step: 1, Data: data}}) {
 			t.Errorf("%s: the time of an event counts", typ)
 		}
 		other := slices.Clone(base)
@@ -80,7 +81,7 @@ func TestDiffOfFields(t *testing.T) {
 			if at != 1 {
 				t.Fatalf("%s is there %d times", name, at)
 			}
-			got := []engine.Event{{Seq: 1, At: time.Unix(1, 0), Node: "n", Step: 1, Data: changed}}
+			got := []event.Event{{Seq: 1, At: time.Unix(1, 0), Node: "n", Step: 1, Data: changed}}
 			if found := different(t, base, got); found == slices.Contains(leftOut, name) {
 				t.Errorf("a change of %s is found: %t", name, found)
 			}
@@ -97,7 +98,7 @@ func TestDiffOfJournals(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, seed := range []uint64{1, 2, 3, 4, 5, 6} {
-		var events, others []engine.Event
+		var events, others []event.Event
 		synctest.Test(t, func(t *testing.T) {
 			events = journalOf(t, journal.NewMemory().Open(journal.KindServe), seed, 1)
 		})
@@ -109,7 +110,7 @@ func TestDiffOfJournals(t *testing.T) {
 		}
 		for i, e := range events {
 			switch e.Data.(type) {
-			case *engine.RunPaused, *engine.RunResumed:
+			case *event.RunPaused, *event.RunResumed:
 				continue
 			}
 			if !different(t, events, slices.Delete(slices.Clone(events), i, i+1)) {
@@ -180,12 +181,12 @@ func fill(v reflect.Value) {
 // the item that a step takes is.
 func TestDiffItems(t *testing.T) {
 	t.Parallel()
-	run := func(first string, items map[string]int) []engine.Event {
-		events := []engine.Event{
-			{Step: 1, Node: "m", Data: &engine.StepStarted{Iteration: 1}},
-			{Step: 2, Node: "n", Data: &engine.StepStarted{Iteration: 1}},
-			{Step: 1, Node: "m", Data: &engine.ModelCalled{Call: "1.1"}},
-			{Step: 2, Node: "n", Data: &engine.ModelCalled{Call: "2.1"}},
+	run := func(first string, items map[string]int) []event.Event {
+		events := []event.Event{
+			{Step: 1, Node: "m", Data: &event.StepStarted{Iteration: 1}},
+			{Step: 2, Node: "n", Data: &event.StepStarted{Iteration: 1}},
+			{Step: 1, Node: "m", Data: &event.ModelCalled{Call: "1.1"}},
+			{Step: 2, Node: "n", Data: &event.ModelCalled{Call: "2.1"}},
 		}
 		scopes := map[string]int{first: 1}
 		for _, node := range []string{"m", "n"} {
@@ -195,10 +196,10 @@ func TestDiffItems(t *testing.T) {
 		}
 		for step, node := range []string{"m", "n"} {
 			events = append(events,
-				engine.Event{Step: step + 1, Node: node, Data: &engine.EdgeTaken{To: "in " + node, Scope: scopes[node],
+				event.Event{Step: step + 1, Node: node, Data: &event.EdgeTaken{To: "in " + node, Scope: scopes[node],
 					Branch: 1}},
-				engine.Event{Step: step + 3, Node: "in " + node,
-					Data: &engine.StepStarted{Iteration: 1, Scope: scopes[node], From: -items[node]}})
+				event.Event{Step: step + 3, Node: "in " + node,
+					Data: &event.StepStarted{Iteration: 1, Scope: scopes[node], From: -items[node]}})
 		}
 		return events
 	}

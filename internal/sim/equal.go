@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -42,7 +42,7 @@ import (
 //     such numbers.
 //
 // It returns an error if an event cannot be encoded.
-func Diff(want, got []engine.Event) (string, error) {
+func Diff(want, got []event.Event) (string, error) {
 	forms, err := formsOf(want, got)
 	if err != nil {
 		return "", err
@@ -51,9 +51,9 @@ func Diff(want, got []engine.Event) (string, error) {
 }
 
 // formsOf returns the lines by which Diff compares two journals.
-func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
+func formsOf(want, got []event.Event) (forms [2][]string, err error) {
 	ordered := !hasConcurrency(want) && !hasConcurrency(got)
-	for i, events := range [][]engine.Event{want, got} {
+	for i, events := range [][]event.Event{want, got} {
 		if forms[i], err = form(events, ordered); err != nil {
 			return forms, err
 		}
@@ -65,7 +65,7 @@ func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
 var placeholderTime = time.Unix(0, 0).UTC()
 
 // timeless returns an event without times and generated IDs. The event itself is not modified.
-func timeless(e engine.Event) engine.Event {
+func timeless(e event.Event) event.Event {
 	e.At = placeholderTime
 	at := func(t time.Time) time.Time {
 		if !t.IsZero() {
@@ -82,19 +82,19 @@ func timeless(e engine.Event) engine.Event {
 		return &c
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		c := *d
 		c.ForkedAt = at(c.ForkedAt)
-		if _, ok := c.Facts[engine.FactDate]; ok {
+		if _, ok := c.Facts[event.FactDate]; ok {
 			c.Facts = maps.Clone(c.Facts)
-			c.Facts[engine.FactDate] = "a day"
+			c.Facts[event.FactDate] = "a day"
 		}
 		e.Data = &c
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		c := *d
 		c.Trace = ""
 		e.Data = &c
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		c := *d
 		if c.Until != nil {
 			until := at(*c.Until)
@@ -105,34 +105,34 @@ func timeless(e engine.Event) engine.Event {
 			c.Expires = &expires
 		}
 		e.Data = &c
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		c := *d
 		c.Deadline, c.Remind = at(c.Deadline), at(c.Remind)
 		e.Data = &c
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		c := *d
 		c.Trace = ""
 		e.Data = &c
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		c := *d
 		c.Until = at(c.Until)
 		e.Data = &c
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		c := *d
 		c.Details = details(c.Details)
 		e.Data = &c
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		c := *d
 		c.Details = details(c.Details)
 		e.Data = &c
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		c := *d
 		c.Signals = slices.Clone(c.Signals)
 		for i := range c.Signals {
 			c.Signals[i].At = at(c.Signals[i].At)
 		}
 		e.Data = &c
-	case *engine.SignalRaised:
+	case *event.SignalRaised:
 		c := *d
 		c.At = at(c.At)
 		e.Data = &c
@@ -142,36 +142,36 @@ func timeless(e engine.Event) engine.Event {
 
 // hasConcurrency reports whether two steps, or two calls of one step, were in progress at the same
 // time, counting calls, waits, and delays before retries. A wait about a call is part of the call.
-func hasConcurrency(events []engine.Event) bool {
+func hasConcurrency(events []event.Event) bool {
 	open := map[string]bool{}
 	for _, e := range events {
 		delete(open, fmt.Sprint("retry ", e.Step))
 		switch d := e.Data.(type) {
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			open[d.Call] = true
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			open[d.Call] = true
-		case *engine.FuncCalled:
+		case *event.FuncCalled:
 			open[d.Call] = true
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			delete(open, d.Call)
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			delete(open, d.Call)
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			delete(open, d.Call)
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			delete(open, d.Call)
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			delete(open, d.Call)
-		case *engine.StepRetrying:
+		case *event.StepRetrying:
 			open[fmt.Sprint("retry ", e.Step)] = true
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			if d.Call == "" {
 				open[d.Wait] = true
 			}
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			delete(open, d.Wait)
-		case *engine.WaitClosed:
+		case *event.WaitClosed:
 			delete(open, d.Wait)
 		}
 		if len(open) > 1 {
@@ -182,7 +182,7 @@ func hasConcurrency(events []engine.Event) bool {
 }
 
 // form returns a line for each event such that the lines of equal journals are equal.
-func form(events []engine.Event, ordered bool) ([]string, error) {
+func form(events []event.Event, ordered bool) ([]string, error) {
 	out := make([]string, len(events))
 	for i, e := range events {
 		raw, err := journal.MarshalEvent("", timeless(e))
@@ -199,15 +199,15 @@ func form(events []engine.Event, ordered bool) ([]string, error) {
 
 // unordered returns the lines of events without numbers that depend on the order of events, sorted
 // by step.
-func unordered(events []engine.Event, lines []string) ([]string, error) {
+func unordered(events []event.Event, lines []string) ([]string, error) {
 	n := namesOf(events)
 	type line struct{ group, text string }
 	var sorted []line
 	for i, e := range events {
-		if _, ok := e.Data.(*engine.RunPaused); ok {
+		if _, ok := e.Data.(*event.RunPaused); ok {
 			continue
 		}
-		if _, ok := e.Data.(*engine.RunResumed); ok {
+		if _, ok := e.Data.(*event.RunResumed); ok {
 			continue
 		}
 		group := n.group(e)
@@ -219,7 +219,7 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := e.Data.(*engine.StepStarted); ok {
+		if _, ok := e.Data.(*event.StepStarted); ok {
 			if shown.Data, err = n.reiterate(e.Step, shown.Data); err != nil {
 				return nil, err
 			}
@@ -246,7 +246,7 @@ type names struct {
 	iterations            map[int]int // of steps in a branch or an item
 }
 
-func namesOf(events []engine.Event) names {
+func namesOf(events []event.Event) names {
 	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{},
 		iterations: map[int]int{}}
 	counts := map[string]int{} // of calls, by their frame
@@ -259,13 +259,13 @@ func namesOf(events []engine.Event) names {
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			call(d.Call)
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			call(d.Call)
-		case *engine.FuncCalled:
+		case *event.FuncCalled:
 			call(d.Call)
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			if in := n.scopes[d.Scope]; in != "" { // which branch reaches a node first depends on concurrent work
 				name := e.Node + " in " + in
 				counts[name]++
@@ -274,7 +274,7 @@ func namesOf(events []engine.Event) names {
 				break
 			}
 			n.steps[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			if d.Branch > 0 {
 				n.scopes[d.Scope] = fmt.Sprintf("%s branch %d", n.steps[e.Step], d.Branch)
 			}
@@ -303,7 +303,7 @@ func (n names) reiterate(step int, data json.RawMessage) (json.RawMessage, error
 
 // group returns the name of the group in which events of a run are ordered: the step, and within a
 // step its agent loops and tool calls.
-func (n names) group(e engine.Event) string {
+func (n names) group(e event.Event) string {
 	group := n.steps[e.Step]
 	loop := func(call string) string {
 		if frame := strings.SplitN(call, ".", 3); len(frame) > 1 && frame[1] != "0" {
@@ -312,27 +312,27 @@ func (n names) group(e engine.Event) string {
 		return group
 	}
 	switch d := e.Data.(type) {
-	case *engine.EdgeTaken:
+	case *event.EdgeTaken:
 		if d.Edge < 0 && d.Token == 0 && d.Branch > 0 {
 			return fmt.Sprint(group, " item ", d.Branch, " ends")
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		return group + " " + n.calls[d.Call]
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		return group + " " + n.calls[d.Call]
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		return group + " " + n.calls[d.Call]
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		return loop(d.Call)
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		return loop(d.Call)
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		return loop(d.Call)
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		return fmt.Sprint(group, " loop ", d.Frame)
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		return fmt.Sprint(group, " loop ", d.Frame)
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		return fmt.Sprint(group, " loop ", d.Frame)
 	}
 	return group

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -58,7 +58,7 @@ func TestJournalsAreEqual(t *testing.T) {
 					return s
 				},
 			}
-			play := func(open func(t *testing.T) journal.Backend, order uint64) (events []engine.Event) {
+			play := func(open func(t *testing.T) journal.Backend, order uint64) (events []event.Event) {
 				synctest.Test(t, func(t *testing.T) { events = journalOf(t, open(t), seed, order) })
 				return events
 			}
@@ -87,7 +87,7 @@ func (soleRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
 // journalOf runs a random workflow to its end and returns its journal. Each call takes a unique
 // time, derived from order, so that no two calls end at the same moment.
-func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine.Event {
+func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []event.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), maxRunTime)
 	defer cancel()
@@ -105,7 +105,7 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 		}
 	}()
 	h := &cluster{t: t, seed: seed, reader: store}
-	events := func() []engine.Event { return h.events("r") }
+	events := func() []event.Event { return h.events("r") }
 	if err := sim.Play(ctx, d, "r", seed, sim.Generate(seed), events); err != nil {
 		t.Fatal(err)
 	}

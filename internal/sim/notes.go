@@ -8,23 +8,25 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // Once runs a sub-step of a function and has its result noted, unless the call already contains the
 // note. Sub-steps are checked against the journal as calls are, see Wrong: one with a stored note
 // is not run again (D8), and an accepted note is stored (D7). Once returns the errors of do and of
 // rec.
-func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (
-	engine.Value, error) {
-	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
+func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (event.Value, error)) (
+	event.Value, error) {
+	if i := slices.IndexFunc(c.Notes, func(n loop.Note) bool { return n.Key == key }); i >= 0 {
 		return c.Notes[i].Value, nil
 	}
 	w.mu.Lock()
 	journal := w.journal
 	w.mu.Unlock()
 	stands := func() bool {
-		return slices.ContainsFunc(journal(run), func(e engine.Event) bool {
-			d, ok := e.Data.(*engine.FuncNoted)
+		return slices.ContainsFunc(journal(run), func(e event.Event) bool {
+			d, ok := e.Data.(*event.FuncNoted)
 			return ok && e.Step == c.Step && d.Key == key
 		})
 	}
@@ -42,7 +44,7 @@ func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key stri
 	w.notes[name]++
 	w.mu.Unlock()
 	// A process that lost the run cannot know that the note is stored, and cannot store its own.
-	mine := err == nil || errors.Is(err, engine.ErrNote)
+	mine := err == nil || errors.Is(err, loop.ErrNote)
 	switch {
 	case before && mine:
 		w.blame("sub-step " + name + " was done again though its note is in the journal (D8)")

@@ -9,14 +9,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Play starts a run of a workflow of [Generate] on a driver, answers its waits with [Answer] and
 // returns when it has ended. events reads its journal.
 func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *workflow.Workflow,
-	events func() []engine.Event) error {
-	if _, err := d.Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(`"in"`)}); err != nil {
+	events func() []event.Event) error {
+	if _, err := d.Start(ctx, driver.Spec{Run: run, Workflow: w, Input: event.Value(`"in"`)}); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	for {
@@ -34,34 +35,34 @@ func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *work
 
 // Answer returns the answer of a person to a wait of a workflow of [Generate]; it depends on the
 // question and the seed only.
-func Answer(seed uint64, w OpenWait) engine.Value {
+func Answer(seed uint64, w OpenWait) event.Value {
 	switch {
 	case w.Call != "":
-		return engine.Value(`"retry"`)
+		return event.Value(`"retry"`)
 	case Hash(seed, "answer", w.Node+" ")%2 == 0:
-		return engine.Value(`"approve"`)
+		return event.Value(`"approve"`)
 	}
-	return engine.Value(`"reject"`)
+	return event.Value(`"reject"`)
 }
 
 // OpenWait is an open wait and its node.
 type OpenWait struct {
 	Node string
-	*engine.WaitOpened
+	*event.WaitOpened
 }
 
 // OpenWaits returns the waits that are open at the end of a journal, in the order of their nodes.
 // Waits of the same node, of which items of a map may have several, are in the order in which they
 // were opened.
-func OpenWaits(events []engine.Event) (list []OpenWait) {
+func OpenWaits(events []event.Event) (list []OpenWait) {
 	for _, e := range events {
 		closed := ""
 		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			list = append(list, OpenWait{e.Node, d})
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			closed = d.Wait
-		case *engine.WaitClosed:
+		case *event.WaitClosed:
 			closed = d.Wait
 		}
 		if closed != "" {

@@ -19,6 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/randtest"
@@ -235,7 +237,7 @@ func (h *cluster) anyProcess() *proc {
 func (h *cluster) start(ctx context.Context, run string, w *workflow.Workflow) {
 	for ctx.Err() == nil {
 		_, err := h.anyProcess().Start(ctx,
-			driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
+			driver.Spec{Run: run, Workflow: w, Input: event.Value(fmt.Sprintf("%q", "in "+run))})
 		if err == nil || errors.Is(err, journal.ErrExists) {
 			return
 		}
@@ -262,8 +264,8 @@ func (h *cluster) answerWaits(ctx context.Context, run string) {
 			h.mu.Lock()
 			h.last[run] = err
 			h.mu.Unlock()
-			if errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrAnswer) ||
-				errors.Is(err, engine.ErrWaitNotFound) {
+			if errors.Is(err, waits.ErrAnswered) || errors.Is(err, waits.ErrAnswer) ||
+				errors.Is(err, waits.ErrNotFound) {
 				h.t.Errorf("seed %d: answer to %s of %s: %v", h.seed, w.Wait, run, err)
 			}
 		}
@@ -295,7 +297,7 @@ func (h *cluster) sleep(ctx context.Context, d time.Duration) {
 }
 
 // events returns the events of a run's journal.
-func (h *cluster) events(run string) []engine.Event {
+func (h *cluster) events(run string) []event.Event {
 	records, err := h.reader.Read(context.Background(), run, 0)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
@@ -304,7 +306,7 @@ func (h *cluster) events(run string) []engine.Event {
 		h.t.Errorf("seed %d: %v", h.seed, err)
 		return nil
 	}
-	var all []engine.Event
+	var all []event.Event
 	for _, r := range records {
 		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) {
 			return h.reader.Blob(context.Background(), hash)
@@ -320,7 +322,7 @@ func (h *cluster) events(run string) []engine.Event {
 // outcome returns what must not depend on faults and timing: how the run ended, the output of
 // models and tools, by node, and which ports were fired. It is sorted, because branches proceed at
 // their own pace.
-func outcome(events []engine.Event) map[string]any {
+func outcome(events []event.Event) map[string]any {
 	out := map[string]any{}
 	add := func(key, value string) {
 		list, _ := out[key].([]string)
@@ -328,21 +330,21 @@ func outcome(events []engine.Event) map[string]any {
 	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.StepCompleted:
+		case *event.StepCompleted:
 			add("ports "+e.Node, fmt.Sprint(d.Ports))
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			add("reply "+e.Node, d.Message.Text.String())
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			add("tool "+e.Node, d.Text)
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			if d.Error == nil {
 				add("func "+e.Node, string(d.Output))
 			}
-		case *engine.FuncNoted:
+		case *event.FuncNoted:
 			add("note "+e.Node, d.Key+" "+string(d.Value))
-		case *engine.RunFailed:
+		case *event.RunFailed:
 			out["end"] = "failed: " + d.Error.Message
-		case *engine.RunCompleted, *engine.RunCancelled:
+		case *event.RunCompleted, *event.RunCancelled:
 			out["end"] = string(e.Data.Type())
 		}
 	}
@@ -355,7 +357,7 @@ func outcome(events []engine.Event) map[string]any {
 }
 
 // show formats events, one per line.
-func show(events []engine.Event) string {
+func show(events []event.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		data, _ := json.Marshal(e.Data)

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -27,7 +28,7 @@ type World struct {
 
 	mu       sync.Mutex
 	calls    []Call
-	journal  func(run string) []engine.Event
+	journal  func(run string) []event.Event
 	begun    map[string]int
 	notes    map[string]int
 	wrong    []string
@@ -137,7 +138,7 @@ func (w *World) Restored() []tool.Finished {
 
 // Check makes the world check every call against what read returns as the stored journal of its
 // run, see Wrong. Calling it again has no effect.
-func (w *World) Check(read func(run string) []engine.Event) {
+func (w *World) Check(read func(run string) []event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.journal == nil {
@@ -181,21 +182,21 @@ func (p *Process) begin(run string, c Call) {
 
 // check returns the problem with making a call now, or "" if there is none; again reports whether
 // the problem is that the call already has its result.
-func check(events []engine.Event, call string) (problem string, again bool) {
+func check(events []event.Event, call string) (problem string, again bool) {
 	asked := false
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ModelCalled:
+		case *event.ModelCalled:
 			asked = asked || d.Call == call
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			asked = asked || d.Call == call
-		case *engine.FuncCalled:
+		case *event.FuncCalled:
 			asked = asked || d.Call == call
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			again = again || d.Call == call
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			again = again || d.Call == call
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			again = again || d.Call == call && d.Error == nil
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 )
@@ -13,9 +13,9 @@ import (
 // (D8), and about one that is not stored at all (D7).
 func TestWorld_DetectsViolations(t *testing.T) {
 	t.Parallel()
-	answered := []engine.Event{{Data: &engine.ModelCalled{Call: "1.0.1"}}, {Data: &engine.ModelReplied{Call: "1.0.1"}}}
+	answered := []event.Event{{Data: &event.ModelCalled{Call: "1.0.1"}}, {Data: &event.ModelReplied{Call: "1.0.1"}}}
 	for name, c := range map[string]struct {
-		stored    []engine.Event
+		stored    []event.Event
 		overtaken bool
 		wrong     int
 	}{
@@ -28,7 +28,7 @@ func TestWorld_DetectsViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &sim.World{}
-			w.Check(func(string) []engine.Event { return c.stored })
+			w.Check(func(string) []event.Event { return c.stored })
 			resources, err := w.Process(func() bool { return c.overtaken }).Open(t.Context(), driver.Info{Run: "r"})
 			if err != nil {
 				t.Fatal(err)

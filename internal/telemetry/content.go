@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // message and part are the JSON form of gen_ai.input.messages and gen_ai.output.messages.
@@ -65,7 +65,7 @@ func text(v any) string {
 }
 
 // plain returns a value as text: a JSON string without its quotes.
-func plain(v engine.Value) string {
+func plain(v event.Value) string {
 	var s string
 	if json.Unmarshal(v, &s) == nil {
 		return s

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/compact"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -27,7 +27,7 @@ func newContent(run string, cfg TracerConfig) content {
 }
 
 // add processes an event, after its span was created.
-func (c *content) add(e engine.Event) {
+func (c *content) add(e event.Event) {
 	if c.wanted {
 		c.folder.Add(e)
 	}
@@ -54,11 +54,11 @@ func (c *content) at(step, frame int) *conversation {
 }
 
 // input returns the input of a step.
-func (c *content) input(e engine.Event) string {
+func (c *content) input(e event.Event) string {
 	if !c.wanted {
 		return ""
 	}
-	d, ok := c.folder.ExpandAll(e).Data.(*engine.StepStarted)
+	d, ok := c.folder.ExpandAll(e).Data.(*event.StepStarted)
 	if !ok {
 		return ""
 	}
@@ -89,23 +89,23 @@ func (c *content) handed(o *openSpan, system string) {
 }
 
 // startSubagent records the tool call that a sub-agent executes.
-func (c *content) startSubagent(step int, d *engine.SubagentStarted) {
+func (c *content) startSubagent(step int, d *event.SubagentStarted) {
 	if t := c.talks[loop{step, d.Frame}]; t != nil {
 		t.parentLoop, t.answers = loop{step, d.Parent}, d.ToolCallID
 	}
 }
 
 // endSubagent answers the tool call that a sub-agent executed.
-func (c *content) endSubagent(e engine.Event, frame int) {
+func (c *content) endSubagent(e event.Event, frame int) {
 	t := c.talks[loop{e.Step, frame}]
 	if t == nil || frame == 0 {
 		return
 	}
 	said := ""
 	switch d := c.folder.Expand(e).Data.(type) {
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		said = plain(d.Output)
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		said = d.Error.Message
 	}
 	delete(c.talks, loop{e.Step, frame})
@@ -121,7 +121,7 @@ func (c *content) forget(step int) {
 	}
 }
 
-func (c *content) asks(o *openSpan, step int, d *engine.ModelCalled) {
+func (c *content) asks(o *openSpan, step int, d *event.ModelCalled) {
 	t := c.at(step, d.Frame)
 	if t == nil {
 		return
@@ -130,7 +130,7 @@ func (c *content) asks(o *openSpan, step int, d *engine.ModelCalled) {
 	o.set(Attr{InputMessages, messages(t.messages)})
 }
 
-func (c *content) replied(o *openSpan, step, frame int, d *engine.ModelReplied) {
+func (c *content) replied(o *openSpan, step, frame int, d *event.ModelReplied) {
 	if !c.wanted {
 		return
 	}
@@ -145,7 +145,7 @@ func (c *content) replied(o *openSpan, step, frame int, d *engine.ModelReplied) 
 }
 
 // compacted replaces the summarized part of a conversation with the summary.
-func (c *content) compacted(step int, d *engine.AgentCompacted) {
+func (c *content) compacted(step int, d *event.AgentCompacted) {
 	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before &&
 		compact.Check(t.messages, d.Left) == "" {
 		t.messages = compact.Replace(t.messages, d.Left, compact.Summary(t.summary))
@@ -153,21 +153,21 @@ func (c *content) compacted(step int, d *engine.AgentCompacted) {
 }
 
 // calls sets the arguments of a tool call, which may only be in the reply that requested it.
-func (c *content) calls(o *openSpan, step int, d *engine.ToolCalled) {
+func (c *content) calls(o *openSpan, step int, d *event.ToolCalled) {
 	if !c.wanted {
 		return
 	}
-	if whole, ok := c.folder.Expand(engine.Event{Step: step, Data: d}).Data.(*engine.ToolCalled); ok {
+	if whole, ok := c.folder.Expand(event.Event{Step: step, Data: d}).Data.(*event.ToolCalled); ok {
 		o.set(Attr{ToolArguments, string(whole.Arguments)})
 	}
 }
 
-func (c *content) result(o *openSpan, d *engine.ToolReturned) {
+func (c *content) result(o *openSpan, d *event.ToolReturned) {
 	if !c.wanted {
 		return
 	}
 	said := d.Text
-	if d = d.Whole(engine.JSONOf); d.Structured != nil {
+	if d = d.Whole(event.JSONOf); d.Structured != nil {
 		said = string(d.Structured)
 	}
 	o.set(Attr{ToolResult, said})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/workflow"
@@ -46,7 +47,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	}
 	cancelAt := rapid.IntRange(-60, 30).Draw(rt, "cancel at")
 	s.Answers(w)
-	w.StartWith(engine.RunCreated{Name: "wild", Input: enginetest.Text("go"), Limits: limits})
+	w.StartWith(event.RunCreated{Name: "wild", Input: enginetest.Text("go"), Limits: limits})
 	for n := range 3000 {
 		if n == cancelAt && !w.Run.Status().Ended() {
 			w.Feed(engine.Cancel{})
@@ -61,9 +62,9 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 func stepOn(rt *rapid.T, w *enginetest.World, limits *workflow.Limits) bool {
 	if w.Run.Status().Ended() {
 		switch w.Run.EndedByLimit() {
-		case engine.CodeMaxSteps:
+		case event.CodeMaxSteps:
 			limits.MaxSteps = new(*limits.MaxSteps + rapid.IntRange(1, 30).Draw(rt, "more steps"))
-		case engine.CodeTimeout:
+		case event.CodeTimeout:
 			limits.Timeout += workflow.Duration(time.Minute)
 		default:
 			return false
@@ -97,7 +98,7 @@ func stepOn(rt *rapid.T, w *enginetest.World, limits *workflow.Limits) bool {
 }
 
 // spansOf returns the spans of events, as produced by one tracer.
-func spansOf(events []engine.Event) []telemetry.Span {
+func spansOf(events []event.Event) []telemetry.Span {
 	var out []telemetry.Span
 	t := telemetry.NewTracer("run1", telemetry.TracerConfig{Emit: func(s telemetry.Span) { out = append(out, s) }})
 	for _, e := range events {
@@ -156,26 +157,26 @@ func TestLaws(t *testing.T) {
 		}
 		for _, e := range w.Events {
 			switch d := e.Data.(type) {
-			case *engine.RunCreated:
+			case *event.RunCreated:
 				want[telemetry.WhatRun]++
-			case *engine.RunPaused:
+			case *event.RunPaused:
 				want[telemetry.WhatPause]++
-			case *engine.StepStarted:
+			case *event.StepStarted:
 				once(telemetry.WhatStep, e.Step)
 				if d.Agent != "" {
 					once(telemetry.WhatAgent, e.Step)
 				}
-			case *engine.SubagentStarted:
+			case *event.SubagentStarted:
 				once(telemetry.WhatAgent, e.Step, d.Frame, d.Call)
-			case *engine.AgentHanded:
+			case *event.AgentHanded:
 				once(telemetry.WhatAgent, e.Step, e.Seq)
-			case *engine.ModelCalled:
+			case *event.ModelCalled:
 				once(telemetry.WhatModel, d.Call, d.Model)
-			case *engine.ToolCalled:
+			case *event.ToolCalled:
 				once(telemetry.WhatTool, d.Call)
-			case *engine.FuncCalled:
+			case *event.FuncCalled:
 				once(telemetry.WhatFunc, d.Call)
-			case *engine.WaitOpened:
+			case *event.WaitOpened:
 				once(telemetry.WhatWait, d.Wait)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -18,11 +18,11 @@ import (
 // attempts returns the events of a run whose agent calls a model that fails twice, the first time
 // with usage, is then retried, and replies; if fallback is set, that fallback takes over in
 // between.
-func attempts(fallback string) []engine.Event {
+func attempts(fallback string) []event.Event {
 	at := enginetest.Epoch
-	event := func(d engine.Data) engine.Event {
+	made := func(d event.Data) event.Event {
 		at = at.Add(time.Second)
-		return engine.Event{At: at, Node: "a", Step: 1, Data: d}
+		return event.Event{At: at, Node: "a", Step: 1, Data: d}
 	}
 	used := func(n int64) *chat.Usage {
 		return &chat.Usage{InputTokens: n, OutputTokens: 1, CachedTokens: 2, CacheWriteTokens: 3, ReasoningTokens: 1}
@@ -33,23 +33,23 @@ func attempts(fallback string) []engine.Event {
 	}
 	details := &chat.CallDetails{ID: "resp-1", Model: "m-2026", Server: "api.example.com", Port: 443, FirstChunk: 0.5,
 		Stream: true, Temperature: new(0.25), Stop: []string{"end"}}
-	events := []engine.Event{
-		event(&engine.RunCreated{Name: "flow"}),
-		event(&engine.StepStarted{Kind: workflow.KindAgent, Agent: "writer", Iteration: 1}),
-		event(&engine.ModelCalled{Call: "1.0.1", Attempt: 1, Agent: "writer", Model: "openai/m"}),
-		event(&engine.ModelFailed{Call: "1.0.1", Attempt: 1, Model: "openai/m",
-			Error: engine.Failure{Code: "rate_limit"}, Usage: used(10), CostUSD: new(0.5)}),
+	events := []event.Event{
+		made(&event.RunCreated{Name: "flow"}),
+		made(&event.StepStarted{Kind: workflow.KindAgent, Agent: "writer", Iteration: 1}),
+		made(&event.ModelCalled{Call: "1.0.1", Attempt: 1, Agent: "writer", Model: "openai/m"}),
+		made(&event.ModelFailed{Call: "1.0.1", Attempt: 1, Model: "openai/m",
+			Error: event.Failure{Code: "rate_limit"}, Usage: used(10), CostUSD: new(0.5)}),
 	}
 	if fallback == "" {
 		events = append(events,
-			event(&engine.StepRetrying{Attempt: 2, Call: "1.0.1", Error: engine.Failure{Code: "rate_limit"}}))
+			made(&event.StepRetrying{Attempt: 2, Call: "1.0.1", Error: event.Failure{Code: "rate_limit"}}))
 	}
 	events = append(events,
-		event(&engine.ModelCalled{Call: "1.0.1", Attempt: 2, Agent: "writer", Model: second}),
-		event(&engine.ModelReplied{Call: "1.0.1", Attempt: 2, Model: second, Stop: "stop", Usage: used(5),
+		made(&event.ModelCalled{Call: "1.0.1", Attempt: 2, Agent: "writer", Model: second}),
+		made(&event.ModelReplied{Call: "1.0.1", Attempt: 2, Model: second, Stop: "stop", Usage: used(5),
 			CostUSD: new(0.25), Details: details}),
-		event(&engine.StepCompleted{Reply: true}),
-		event(&engine.RunCompleted{OutputStep: 1}),
+		made(&event.StepCompleted{Reply: true}),
+		made(&event.RunCompleted{OutputStep: 1}),
 	)
 	for i := range events {
 		events[i].Seq = uint64(i) + 1
@@ -64,7 +64,7 @@ func attempts(fallback string) []engine.Event {
 // that a fallback is a separate call, and that failed attempts are events.
 func TestSpans_CallAttempts(t *testing.T) {
 	t.Parallel()
-	chats := func(events []engine.Event) (out []telemetry.Span) {
+	chats := func(events []event.Event) (out []telemetry.Span) {
 		for _, s := range spansOf(events) {
 			if s.What == telemetry.WhatModel {
 				out = append(out, s)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -26,7 +26,7 @@ type Exporter interface {
 // Source provides what the observer was not notified of.
 type Source interface {
 	// Events returns the events of a run after the event after.
-	Events(ctx context.Context, run string, after uint64) ([]engine.Event, error)
+	Events(ctx context.Context, run string, after uint64) ([]event.Event, error)
 	// Workflow returns the definition of a run.
 	Workflow(ctx context.Context, run string) (*workflow.Workflow, error)
 	// Waiting counts the runs that wait for a person.
@@ -110,7 +110,7 @@ type Observer struct {
 
 type batch struct {
 	run    string
-	events []engine.Event
+	events []event.Event
 }
 
 // trackedRun is an active run, or one of those that paused last.
@@ -148,7 +148,7 @@ func New(cfg Config, source Source) *Observer {
 }
 
 // Saw reports durable events of a run, in order, as one activation produced them. It never blocks.
-func (o *Observer) Saw(run string, events []engine.Event) {
+func (o *Observer) Saw(run string, events []event.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -237,7 +237,7 @@ func (o *Observer) drain() {
 
 // foldBatch folds events of a run, starting with the event from; if events is nil, they are read
 // from the journal.
-func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, events []engine.Event) {
+func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, events []event.Event) {
 	f := o.runs[run]
 	if f == nil {
 		f = &trackedRun{live: from <= 1}
@@ -289,16 +289,16 @@ func (o *Observer) foldBatch(ctx context.Context, run string, from uint64, event
 }
 
 // add folds one event.
-func (o *Observer) add(f *trackedRun, e engine.Event) {
+func (o *Observer) add(f *trackedRun, e event.Event) {
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		f.recent, f.paused = nil, false
 		if f.live {
 			o.meter.Began(cmp.Or(d.Name, d.Workflow), d.Format)
 		}
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		f.recent, f.paused = nil, false
-	case *engine.RunPaused:
+	case *event.RunPaused:
 		f.paused = true
 	}
 	if !f.live {

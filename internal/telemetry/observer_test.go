@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tracecontext"
@@ -26,7 +27,7 @@ type memory struct {
 	mu       sync.Mutex
 	spans    []telemetry.Span
 	metrics  map[string]telemetry.Metric
-	journals map[string][]engine.Event
+	journals map[string][]event.Event
 	// gate, if not nil, blocks readers of a journal until it is closed.
 	gate chan struct{}
 }
@@ -50,7 +51,7 @@ func (m *memory) Metrics(_ context.Context, metrics []telemetry.Metric) error {
 
 func (m *memory) Close() {}
 
-func (m *memory) Events(_ context.Context, run string, after uint64) ([]engine.Event, error) {
+func (m *memory) Events(_ context.Context, run string, after uint64) ([]event.Event, error) {
 	if m.gate != nil {
 		<-m.gate
 	}
@@ -97,7 +98,7 @@ func line(t *testing.T) *enginetest.World {
 		r.CostUSD = new(0.25)
 		return r
 	}
-	w.StartWith(engine.RunCreated{Name: "line", Input: enginetest.Text("go")})
+	w.StartWith(event.RunCreated{Name: "line", Input: enginetest.Text("go")})
 	w.Go(nil)
 	w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text(workflow.PortApprove)})
 	w.Go(nil)
@@ -140,7 +141,7 @@ func TestObserver_RunAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	for _, cut := range w.Batches {
-		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		m := &memory{journals: map[string][]event.Event{"run1": w.Events}}
 		feed(m, w, 0, cut)
 		first := len(m.spans)
 		feed(m, w, cut, len(w.Events))
@@ -163,10 +164,10 @@ func TestObserver_RunAcrossProcesses(t *testing.T) {
 			t.Errorf("cut at %d: spans (-want +got):\n%s", cut, diff)
 		}
 		last := w.Events[cut-1].Data
-		if _, paused := last.(*engine.RunPaused); paused && twice > 0 {
+		if _, paused := last.(*event.RunPaused); paused && twice > 0 {
 			t.Errorf("cut at the pause: %d spans came twice", twice)
 		}
-		if _, ended := last.(*engine.RunCompleted); ended && len(m.spans) > first {
+		if _, ended := last.(*event.RunCompleted); ended && len(m.spans) > first {
 			t.Errorf("after the end %d spans came again", len(m.spans)-first)
 		}
 	}
@@ -178,7 +179,7 @@ func TestObserverOverload(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	const runs = 9000 // more than twice the queue: one batch was taken, one queue is full
-	m := &memory{journals: map[string][]engine.Event{"first": w.Events}, gate: make(chan struct{})}
+	m := &memory{journals: map[string][]event.Event{"first": w.Events}, gate: make(chan struct{})}
 	for i := range runs {
 		m.journals[runName(i)] = w.Events
 	}
@@ -204,22 +205,22 @@ func TestObserver_ChildRuns(t *testing.T) {
 	w := line(t)
 	var o *telemetry.Observer
 	ofTop := tracecontext.Keep(nil, o.RunContext("top", nil))
-	m := &memory{journals: map[string][]engine.Event{
-		"top": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "top"}}},
+	m := &memory{journals: map[string][]event.Event{
+		"top": {{Seq: 1, At: enginetest.Epoch, Data: &event.RunCreated{Name: "top"}}},
 		"child": {
-			{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top", Meta: ofTop}},
+			{Seq: 1, At: enginetest.Epoch, Data: &event.RunCreated{Name: "child", ParentRun: "top", Meta: ofTop}},
 		},
 	}}
 	o = telemetry.New(telemetry.Config{Exporter: m, Interval: -1}, m)
 	events := slices.Clone(w.Events)
-	created := *events[0].Data.(*engine.RunCreated)
+	created := *events[0].Data.(*event.RunCreated)
 	created.ParentRun, created.Meta = "child", tracecontext.Keep(nil, o.RunContext("child", ofTop))
 	events[0].Data = &created
 	o.Saw("grandchild", events)
-	o.Saw("top", append(m.journals["top"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}},
-		engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
-	o.Saw("child", append(m.journals["child"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}},
-		engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
+	o.Saw("top", append(m.journals["top"], event.Event{Seq: 2, At: enginetest.Epoch, Data: &event.RunStarted{}},
+		event.Event{Seq: 3, At: enginetest.Epoch, Data: &event.RunCompleted{}}))
+	o.Saw("child", append(m.journals["child"], event.Event{Seq: 2, At: enginetest.Epoch, Data: &event.RunStarted{}},
+		event.Event{Seq: 3, At: enginetest.Epoch, Data: &event.RunCompleted{}}))
 	o.Close()
 	ids := map[telemetry.SpanID]bool{}
 	for _, s := range m.spans {
@@ -260,17 +261,17 @@ func TestObserverCaller(t *testing.T) {
 			answerer := tracecontext.New([16]byte{3}, [8]byte{4}, true, "")
 			for i, e := range w.Events {
 				switch d := e.Data.(type) {
-				case *engine.RunCreated:
+				case *event.RunCreated:
 					created := *d
 					created.Meta = tracecontext.Keep(nil, caller)
 					w.Events[i].Data = &created
-				case *engine.WaitAnswered:
+				case *event.WaitAnswered:
 					answered := *d
 					answered.Trace = tracecontext.Text(tracecontext.With(t.Context(), answerer))
 					w.Events[i].Data = &answered
 				}
 			}
-			m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+			m := &memory{journals: map[string][]event.Event{"run1": w.Events}}
 			feed(m, w, 0, len(w.Events), test.prepare)
 			if got := len(m.spans) > 0; got != test.want {
 				t.Errorf("sent is %v, want %v", got, test.want)
@@ -302,7 +303,7 @@ func TestObserverRatio(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	for _, ratio := range []float64{0, 1} {
-		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		m := &memory{journals: map[string][]event.Event{"run1": w.Events}}
 		feed(m, w, 0, len(w.Events), func(c *telemetry.Config) { c.Ratio = &ratio })
 		if want := map[float64]int{0: 0, 1: 11}[ratio]; len(m.spans) != want {
 			t.Errorf("ratio %v: %d spans, want %d", ratio, len(m.spans), want)
@@ -317,7 +318,7 @@ func TestObserverRatio(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	w := line(t)
-	m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+	m := &memory{journals: map[string][]event.Event{"run1": w.Events}}
 	feed(m, w, 0, len(w.Events))
 	if diff := cmp.Diff(lineSpans, m.names()); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
@@ -357,7 +358,7 @@ func TestObserver_NoExporter(t *testing.T) {
 	t.Parallel()
 	w := line(t)
 	for from, want := range map[int]int64{0: 1, w.Batches[0]: 0} {
-		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		m := &memory{journals: map[string][]event.Event{"run1": w.Events}}
 		o := telemetry.New(telemetry.Config{}, m)
 		o.Saw("run1", w.Events[from:])
 		o.Close()

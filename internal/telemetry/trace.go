@@ -3,7 +3,7 @@ package telemetry
 import (
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,7 +30,7 @@ type Tracer struct {
 	trace TraceID
 	seq   uint64
 
-	created engine.RunCreated
+	created event.RunCreated
 	// caller is the parent span of the run; the zero value if the run starts a trace. unsampled
 	// means that the trace is not recorded.
 	caller    tracecontext.SpanContext
@@ -74,7 +74,7 @@ func (t *Tracer) Seq() uint64 { return t.seq }
 func (t *Tracer) Running() bool { return t.root != nil }
 
 // Add processes the next event. Events that were already added are ignored.
-func (t *Tracer) Add(e engine.Event) {
+func (t *Tracer) Add(e event.Event) {
 	if e.Seq <= t.seq {
 		return
 	}
@@ -82,35 +82,35 @@ func (t *Tracer) Add(e engine.Event) {
 	defer t.content.add(e)
 	t.decide(e)
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
+	case *event.RunCreated:
 		t.begin(e, d)
-	case *engine.RunResumed:
+	case *event.RunResumed:
 		t.resumed(e, d)
-	case *engine.RunPaused:
+	case *event.RunPaused:
 		t.paused(e)
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		t.end(e.At, "completed", nil, "")
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		t.end(e.At, "failed", &d.Error, "")
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		t.end(e.At, "cancelled", nil, d.Reason)
-	case *engine.LimitReached:
+	case *event.LimitReached:
 		most := Attr{LimitMax, d.Max}
-		if d.Limit == engine.CodeTimeout { // in milliseconds
+		if d.Limit == event.CodeTimeout { // in milliseconds
 			most.Value = time.Duration(d.Max * int64(time.Millisecond)).Seconds()
 		}
 		t.parentSpan(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, most}})
-	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
+	case *event.WaitOpened, *event.WaitAnswered, *event.WaitClosed:
 		t.wait(e)
-	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled,
-		*engine.StepSkipped, *engine.EdgeTaken:
+	case *event.StepStarted, *event.StepRetrying, *event.StepCompleted, *event.StepFailed, *event.StepCancelled,
+		*event.StepSkipped, *event.EdgeTaken:
 		t.step(e)
 	default:
 		t.call(e)
 	}
 }
 
-func (t *Tracer) begin(e engine.Event, d *engine.RunCreated) {
+func (t *Tracer) begin(e event.Event, d *event.RunCreated) {
 	t.created = *d
 	t.caller = tracecontext.OfMeta(d.Meta)
 	t.trace = traceOf(t.run, t.caller)
@@ -138,7 +138,7 @@ func (t *Tracer) openRun(at time.Time) {
 
 // resumed continues a run. A run that had ended gets a second span, because the first has been sent
 // already.
-func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
+func (t *Tracer) resumed(e event.Event, d *event.RunResumed) {
 	if t.root == nil {
 		first := spanOf(t.run, WhatRun, 0, "", t.reopens)
 		t.reopens++
@@ -151,7 +151,7 @@ func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
 }
 
 // paused leaves a mark in the trace, which shows why there are no spans while the run waits.
-func (t *Tracer) paused(e engine.Event) {
+func (t *Tracer) paused(e event.Event) {
 	if t.root == nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (t *Tracer) paused(e engine.Event) {
 
 // end ends the span of the run and all spans that are still open. None should be: those that are
 // were cut off.
-func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason string) {
+func (t *Tracer) end(at time.Time, status string, f *event.Failure, reason string) {
 	root := t.root
 	if root == nil {
 		return
@@ -231,7 +231,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // fail marks a span as failed; the text may contain output of models and tools.
-func (t *Tracer) fail(o *openSpan, f *engine.Failure) {
+func (t *Tracer) fail(o *openSpan, f *event.Failure) {
 	if f == nil {
 		return
 	}

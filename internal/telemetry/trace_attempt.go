@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // callSpan is a call in flight: one span for all its attempts, as the GenAI conventions require. A
@@ -33,7 +33,7 @@ type callSpan struct {
 type undecidedFailure struct {
 	*callSpan
 	at    time.Time
-	cause *engine.Failure
+	cause *event.Failure
 }
 
 // callSpanOf returns the ID of the span of a call. nth is the index of the span among those of the
@@ -43,7 +43,7 @@ func callSpanOf(run string, what What, step int, call, model string, nth int) Sp
 }
 
 // startCall opens the span of a call, unless this is another attempt of a call in flight.
-func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *openSpan, what What, call string, attempt int, op,
+func (t *Tracer) startCall(e event.Event, st *stepSpan, parent *openSpan, what What, call string, attempt int, op,
 	name,
 	ref string) (c *callSpan, fresh bool) {
 	if c := t.calls[call]; c != nil && c.ref == ref && !c.ended {
@@ -71,7 +71,7 @@ func (t *Tracer) outstanding(call string, attempt int) *callSpan {
 }
 
 // failed records the failure of an attempt.
-func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late bool) {
+func (t *Tracer) failed(e event.Event, c *callSpan, f *event.Failure, late bool) {
 	if late {
 		t.settle(c, e.At, f, true)
 		return
@@ -80,7 +80,7 @@ func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late boo
 }
 
 // decide determines what becomes of a failed call: e is the event after the failure.
-func (t *Tracer) decide(e engine.Event) {
+func (t *Tracer) decide(e event.Event) {
 	d := t.doubt
 	if d == nil {
 		return
@@ -88,13 +88,13 @@ func (t *Tracer) decide(e engine.Event) {
 	t.doubt = nil
 	again := false
 	switch n := e.Data.(type) {
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		again = n.Call == d.call
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		again = n.Call == d.call && n.Model == d.ref
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		again = n.Call == d.call
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		again = n.Call == d.call // a person decides what becomes of it
 	}
 	if !again {
@@ -107,7 +107,7 @@ func (t *Tracer) decide(e engine.Event) {
 }
 
 // settle ends a call, and removes its step if the step only waited for it.
-func (t *Tracer) settle(c *callSpan, at time.Time, f *engine.Failure, late bool) {
+func (t *Tracer) settle(c *callSpan, at time.Time, f *event.Failure, late bool) {
 	delete(t.calls, c.call)
 	if late {
 		c.set(Attr{Late, true})

@@ -3,21 +3,21 @@ package telemetry
 import (
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // call processes events inside steps: calls, and the loops of sub-agents.
-func (t *Tracer) call(e engine.Event) {
+func (t *Tracer) call(e event.Event) {
 	st := t.steps[e.Step]
 	if st == nil {
 		return
 	}
 	switch d := e.Data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		t.modelCalled(e, st, d)
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		t.modelReplied(e, d)
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		if c := t.outstanding(d.Call, d.Attempt); c != nil {
 			c.model(d.Model, "")
 			c.addUsage(d.Usage, d.CostUSD)
@@ -27,19 +27,19 @@ func (t *Tracer) call(e engine.Event) {
 			}
 			t.failed(e, c, &d.Error, d.Late)
 		}
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		t.toolCalled(e, st, d)
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		t.toolReturned(e, d)
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		if c := t.outstanding(d.Call, d.Attempt); c != nil {
 			t.failed(e, c, &d.Error, d.Late)
 		}
-	case *engine.FuncCalled:
+	case *event.FuncCalled:
 		if c, fresh := t.startCall(e, st, st.openSpan, WhatFunc, d.Call, d.Attempt, "function", d.Func, ""); fresh {
 			c.set(Attr{Function, d.Func})
 		}
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		switch c := t.outstanding(d.Call, d.Attempt); {
 		case c == nil:
 		case d.Error != nil:
@@ -47,7 +47,7 @@ func (t *Tracer) call(e engine.Event) {
 		default:
 			t.settle(c, e.At, nil, d.Late)
 		}
-	case *engine.SubagentStarted:
+	case *event.SubagentStarted:
 		a := t.startAgent(st.loopSpan(d.Parent), e, "", d.Frame, d.Agent)
 		a.set(Attr{ToolCallID, d.ToolCallID}, Attr{SubagentDepth, int64(d.Depth)})
 		if st.subs == nil {
@@ -56,14 +56,14 @@ func (t *Tracer) call(e engine.Event) {
 		st.subs[d.Frame] = a
 		t.content.began(a, e.Step, d.Frame, d.System, d.Input)
 		t.content.startSubagent(e.Step, d)
-	case *engine.AgentCompacted:
+	case *event.AgentCompacted:
 		t.content.compacted(e.Step, d)
-	case *engine.AgentHanded:
+	case *event.AgentHanded:
 		t.handed(e, st, d)
-	case *engine.SubagentCompleted:
+	case *event.SubagentCompleted:
 		t.content.endSubagent(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, nil)
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		t.content.endSubagent(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, &d.Error)
 	}
@@ -87,14 +87,14 @@ func (st *stepSpan) agentOf(frame int) string {
 	return name
 }
 
-func (t *Tracer) subagentEnded(e engine.Event, st *stepSpan, frame int, f *engine.Failure) {
+func (t *Tracer) subagentEnded(e event.Event, st *stepSpan, frame int, f *event.Failure) {
 	if a := st.subs[frame]; a != nil {
 		t.fail(a, f)
 		t.finish(a, e.At)
 	}
 }
 
-func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled) {
+func (t *Tracer) modelCalled(e event.Event, st *stepSpan, d *event.ModelCalled) {
 	c, fresh := t.startCall(e, st, st.loopSpan(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "", d.Model)
 	if fresh {
 		c.Kind, c.frame = KindClient, d.Frame
@@ -112,7 +112,7 @@ func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled
 	t.content.asks(c.openSpan, e.Step, d)
 }
 
-func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
+func (t *Tracer) modelReplied(e event.Event, d *event.ModelReplied) {
 	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
 		return
@@ -128,7 +128,7 @@ func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
 }
 
 // handed passes a loop to another agent, whose span is a sibling of the previous agent's.
-func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
+func (t *Tracer) handed(e event.Event, st *stepSpan, d *event.AgentHanded) {
 	old := st.loopSpan(d.Frame)
 	if old == st.openSpan || old.ended {
 		return
@@ -187,7 +187,7 @@ func wellKnown(provider string) string {
 	return provider
 }
 
-func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) {
+func (t *Tracer) toolCalled(e event.Event, st *stepSpan, d *event.ToolCalled) {
 	c, fresh := t.startCall(e, st, st.loopSpan(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
 	if fresh {
 		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"},
@@ -197,7 +197,7 @@ func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) 
 	}
 }
 
-func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
+func (t *Tracer) toolReturned(e event.Event, d *event.ToolReturned) {
 	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
 		t.content.addToolResult(e.Step, d.Frame, d.ToolCallID, d.Text) // answered by the engine itself

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // cut ends everything that is open when the run ends: a run that reached its time limit leaves
@@ -38,7 +38,7 @@ func (t *Tracer) cut(at time.Time) {
 		for _, a := range st.loops() {
 			a.base = len(a.Attrs)
 		}
-		t.endStep(engine.Event{At: at, Step: n}, st, "ended", nil)
+		t.endStep(event.Event{At: at, Step: n}, st, "ended", nil)
 		t.steps[n] = st
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (t *Tracer) step(e engine.Event) {
-	if d, ok := e.Data.(*engine.StepStarted); ok {
+func (t *Tracer) step(e event.Event) {
+	if d, ok := e.Data.(*event.StepStarted); ok {
 		t.startStep(e, d)
 		return
 	}
@@ -19,26 +19,26 @@ func (t *Tracer) step(e engine.Event) {
 		return
 	}
 	switch d := e.Data.(type) {
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		m := Mark{"retry", e.At, []Attr{{Attempt, int64(d.Attempt)}, {ErrorType, d.Error.Code}}}
 		if d.Call != "" {
 			m.Attrs = append(m.Attrs, Attr{Call, d.Call})
 		}
 		st.mark(m)
-	case *engine.EdgeTaken:
+	case *event.EdgeTaken:
 		// A branch of a fork, or the graph of a sub-flow: its steps are children of the step that
 		// opened it.
 		if d.Branch > 0 || st.kind == workflow.KindSubflow && !st.ended && d.Edge < 0 {
 			t.scopes[d.Scope] = st
 		}
-	case *engine.StepFailed:
-		t.endStep(e, st, engine.StepEnd(d).String(), &d.Error)
-	case *engine.StepCompleted, *engine.StepCancelled, *engine.StepSkipped:
-		t.endStep(e, st, engine.StepEnd(d).String(), nil)
+	case *event.StepFailed:
+		t.endStep(e, st, event.StepEnd(d).String(), &d.Error)
+	case *event.StepCompleted, *event.StepCancelled, *event.StepSkipped:
+		t.endStep(e, st, event.StepEnd(d).String(), nil)
 	}
 }
 
-func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
+func (t *Tracer) startStep(e event.Event, d *event.StepStarted) {
 	if t.root == nil || t.steps[e.Step] != nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 
 // startAgent opens the span of an agent loop. Agents are distinguished by their IDs, which are also
 // names.
-func (t *Tracer) startAgent(parent *openSpan, e engine.Event, key string, frame int, id string) *openSpan {
+func (t *Tracer) startAgent(parent *openSpan, e event.Event, key string, frame int, id string) *openSpan {
 	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
 	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run},
 		Attr{Step, int64(e.Step)})
@@ -70,7 +70,7 @@ func (t *Tracer) startAgent(parent *openSpan, e engine.Event, key string, frame 
 }
 
 // endStep ends a step and its loops. The step is kept while calls of it are in flight.
-func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.Failure) {
+func (t *Tracer) endStep(e event.Event, st *stepSpan, status string, f *event.Failure) {
 	for _, frame := range slices.Backward(slices.Sorted(maps.Keys(st.subs))) {
 		t.finish(st.subs[frame], e.At)
 	}
@@ -87,9 +87,9 @@ func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.
 	t.content.forget(e.Step)
 }
 
-func (t *Tracer) wait(e engine.Event) {
+func (t *Tracer) wait(e event.Event) {
 	switch d := e.Data.(type) {
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		parent := t.parentSpan(e.Step)
 		if t.root == nil || t.waits[d.Wait] != nil {
 			return
@@ -102,7 +102,7 @@ func (t *Tracer) wait(e engine.Event) {
 			n := workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: d.Kind}}
 			st.replace(Attr{NodeType, n.KindIn(t.created.Format)})
 		}
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		outcome := "answered"
 		if d.Decision != "" {
 			outcome = d.Decision
@@ -111,7 +111,7 @@ func (t *Tracer) wait(e engine.Event) {
 			w.link(d.Trace)
 		}
 		t.endWait(d.Wait, outcome, e.At)
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		t.endWait(d.Wait, d.Reason, e.At)
 	}
 }

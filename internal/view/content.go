@@ -11,7 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
@@ -314,7 +314,7 @@ func (r *Reader) fill(ctx context.Context, v *Ref) error {
 		want[one.Long], sizes[int(one.Bytes)], from = one, true, min(from, one.seq)
 		smallest = min(smallest, int(one.Bytes))
 	}
-	err := r.src.EachShort(ctx, r.run, from-1, r.table, func(e engine.Event) error {
+	err := r.src.EachShort(ctx, r.run, from-1, r.table, func(e event.Event) error {
 		if err := journal.Rewrite(e, func(l journal.Leaf) (journal.Leaf, bool) {
 			if len(l.Text)+len(l.Value) < smallest {
 				return l, false

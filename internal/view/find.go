@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -37,7 +37,7 @@ func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, 
 	if err != nil {
 		return nil, err
 	}
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		if isFound(r.table, digest, isText) {
 			return errFilled
 		}

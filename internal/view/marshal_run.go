@@ -3,7 +3,7 @@ package view
 import (
 	"encoding/json"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 )
@@ -21,7 +21,7 @@ const (
 // seal prepares the values of a run object for writing.
 func (r *Reader) seal(o *project.Run) {
 	o.Input, o.Output = r.sealed(o.Input), r.sealed(o.Output)
-	for _, values := range []map[string]engine.Value{o.Outputs, o.State} {
+	for _, values := range []map[string]event.Value{o.Outputs, o.State} {
 		for name, v := range values {
 			values[name] = r.sealed(v)
 		}
@@ -38,7 +38,7 @@ func (r *Reader) seal(o *project.Run) {
 
 // sealed returns a single token for a value that is long although its parts have tokens, or that
 // was never in an event in this form.
-func (r *Reader) sealed(v engine.Value) engine.Value {
+func (r *Reader) sealed(v event.Value) event.Value {
 	if len(v) == 0 || r.table.lone(v) != nil {
 		return v
 	}
@@ -67,17 +67,17 @@ func (r *Reader) sealed(v engine.Value) engine.Value {
 
 // Event returns an event as a line that is ready to be written. e may be an event that a folder
 // expanded.
-func (r *Reader) Event(e engine.Event) (json.RawMessage, error) {
+func (r *Reader) Event(e event.Event) (json.RawMessage, error) {
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		c := *d
 		c.Input = r.sealed(d.Input)
 		e.Data = &c
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		c := *d
 		c.Output = r.sealed(d.Output)
 		e.Data = &c
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		c := *d
 		c.Output = r.sealed(d.Output)
 		e.Data = &c

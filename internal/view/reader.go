@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/jsontext"
@@ -46,12 +46,12 @@ func (r *Reader) Room(bytes int) { r.table.room, r.room = bytes, bytes }
 
 // Each calls take with the events of the run after the event with number after, with tokens in
 // place of all long values. take owns the events.
-func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event) error) error {
-	return r.src.EachShort(ctx, r.run, after, r.table, func(e engine.Event) error {
+func (r *Reader) Each(ctx context.Context, after uint64, take func(event.Event) error) error {
+	return r.src.EachShort(ctx, r.run, after, r.table, func(e event.Event) error {
 		if err := r.Shorten(e); err != nil {
 			return err
 		}
-		if d, ok := e.Data.(*engine.RunCreated); ok {
+		if d, ok := e.Data.(*event.RunCreated); ok {
 			if r.Head.Meta == nil { // the source was a server
 				r.Head.Meta = d.Meta
 			}
@@ -64,7 +64,7 @@ func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event)
 }
 
 // Shorten replaces the long values in an event of the run with tokens. It modifies the event.
-func (r *Reader) Shorten(e engine.Event) error {
+func (r *Reader) Shorten(e event.Event) error {
 	if err := r.table.shorten(e, r.Workflow.Format == formatGraph); err != nil {
 		return fmt.Errorf("read run %s: %w", r.run, err)
 	}
@@ -73,8 +73,8 @@ func (r *Reader) Shorten(e engine.Event) error {
 
 // Take returns a copy of an event of the run in the form in which Each passes it; e may be shared.
 // The event must have been stored already.
-func (r *Reader) Take(e engine.Event) (engine.Event, error) {
-	data, _, err := journal.Encode([]engine.Event{e})
+func (r *Reader) Take(e event.Event) (event.Event, error) {
+	data, _, err := journal.Encode([]event.Event{e})
 	if err != nil {
 		return e, fmt.Errorf("read run %s: %w", r.run, err)
 	}
@@ -101,7 +101,7 @@ func (r *Reader) Follow(f *project.Folder) *project.Folder {
 }
 
 // assembly returns the text of a recipe as a value; a long one as a token.
-func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
+func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) event.Value {
 	if recipe.Bytes <= shortBytes {
 		quoted, _ := jsontext.AppendString(nil, t.String())
 		return quoted
@@ -109,9 +109,9 @@ func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
 	return r.table.assemble(recipe, t).quoted()
 }
 
-func (r *Reader) fold(ctx context.Context, f *project.Folder, each func(engine.Event)) (*project.Folder, error) {
+func (r *Reader) fold(ctx context.Context, f *project.Folder, each func(event.Event)) (*project.Folder, error) {
 	r.Follow(f)
-	err := r.Each(ctx, 0, func(e engine.Event) error {
+	err := r.Each(ctx, 0, func(e event.Event) error {
 		f.Add(e)
 		if each != nil {
 			each(e)
@@ -162,7 +162,7 @@ const maxFolds = 4
 // does not grow with the run. hasCalls keeps the tool calls of the trail. each, if not nil, is
 // called with every event, with tokens; if it receives the first event again, the fold has
 // restarted.
-func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(engine.Event)) (
+func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(event.Event)) (
 	*project.Folder, error) {
 	if k.Pins == nil {
 		k.Pins = map[int]bool{}
@@ -326,7 +326,7 @@ func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error)
 	if err != nil {
 		return err
 	}
-	return r.Each(ctx, 0, func(e engine.Event) error {
+	return r.Each(ctx, 0, func(e event.Event) error {
 		for _, one := range f.Add(e) {
 			if err := take(r.Log(one)); err != nil {
 				return err
@@ -352,7 +352,7 @@ func (r *Reader) Log(one project.LogEntry) project.LogEntry {
 }
 
 // Context returns the step context.
-func (r *Reader) Context(ctx context.Context) (engine.Value, error) {
+func (r *Reader) Context(ctx context.Context) (event.Value, error) {
 	f, err := r.Fold(ctx)
 	if err != nil {
 		return nil, err
@@ -368,7 +368,7 @@ type Source interface {
 	// EachShort calls take with the events of a run after the event with number after, in order,
 	// with tokens of t in place of values that are stored separately from the records. take owns
 	// the event. An error from take stops EachShort and is returned.
-	EachShort(ctx context.Context, run string, after uint64, t *Table, take func(engine.Event) error) error
+	EachShort(ctx context.Context, run string, after uint64, t *Table, take func(event.Event) error) error
 	// Beginning returns up to n bytes of the start of a stored value and the value's total size.
 	Beginning(ctx context.Context, run string, r *Ref, n int) (head []byte, size int64, err error)
 	// Open returns a stored value as a stream, which ends with an error if the content does not

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -36,7 +36,7 @@ func newStream[T any](ctx context.Context, r *Reader, hasCalls bool, show func(p
 		}
 		return nil
 	}}
-	f, err := r.FoldPart(ctx, k, hasCalls, func(e engine.Event) { s.last = e.Seq })
+	f, err := r.FoldPart(ctx, k, hasCalls, func(e event.Event) { s.last = e.Seq })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +72,7 @@ func (s *stream[T]) each(ctx context.Context, take func([]T) error) error {
 		some = some[:0]
 		return err
 	}})
-	err := s.reader.Each(ctx, 0, func(e engine.Event) error {
+	err := s.reader.Each(ctx, 0, func(e event.Event) error {
 		if e.Seq > s.last {
 			return errLast
 		}

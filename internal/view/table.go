@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -29,9 +30,9 @@ type Table struct {
 	prefix string
 	refs   []*Ref
 	index  map[journal.Long]*Ref
-	made   map[string]*Ref                  // by their parts
-	latest []*Ref                           // refs whose content was kept, oldest first
-	fields map[*Ref]map[string]engine.Value // of the input of a Go graph, if the input is a token
+	made   map[string]*Ref                 // by their parts
+	latest []*Ref                          // refs whose content was kept, oldest first
+	fields map[*Ref]map[string]event.Value // of the input of a Go graph, if the input is a token
 	kept   int
 	room   int
 }
@@ -59,7 +60,7 @@ type Ref struct {
 	of    *Ref
 	// rope is the text from which the content is assembled; tokens in it represent their values.
 	rope text.Text
-	edit *engine.Edit
+	edit *typed.Edit
 	// start and end are the range of a part in the content of another value.
 	start, end int64
 	// isReplaced is set if the value was edited, and the edited value is shown instead.
@@ -118,11 +119,11 @@ func (t *Table) add(r *Ref) *Ref {
 }
 
 // quoted returns the token as a value.
-func (r *Ref) quoted() engine.Value { return engine.Value(`"` + r.token + `"`) }
+func (r *Ref) quoted() event.Value { return event.Value(`"` + r.token + `"`) }
 
 // shorten replaces long values in an event with tokens. It modifies the event.
-func (t *Table) shorten(e engine.Event, isGraph bool) error {
-	created, ok := e.Data.(*engine.RunCreated)
+func (t *Table) shorten(e event.Event, isGraph bool) error {
+	created, ok := e.Data.(*event.RunCreated)
 	var input json.RawMessage
 	if ok && isGraph { // the fields of its state are read from it
 		input, created.Input = created.Input, nil
@@ -226,7 +227,7 @@ func (t *Table) next(text string, i int) (at int, r *Ref) {
 }
 
 // lone returns the value that v represents if v is a token and nothing else.
-func (t *Table) lone(v engine.Value) *Ref {
+func (t *Table) lone(v event.Value) *Ref {
 	if len(v) != len(t.prefix)+tokenBytes+2 || v[0] != '"' {
 		return nil
 	}

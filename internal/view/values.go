@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -16,7 +16,7 @@ import (
 
 // readFields finds the fields of the first state of a Go graph, which is the run's input, if the
 // input is a token.
-func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
+func (r *Reader) readFields(ctx context.Context, input event.Value) error {
 	of := r.table.lone(input)
 	if of == nil || r.Workflow.Format != formatGraph || r.table.fields != nil {
 		return nil
@@ -25,8 +25,8 @@ func (r *Reader) readFields(ctx context.Context, input engine.Value) error {
 	if err := r.content(ctx, &content, of); err != nil {
 		return err
 	}
-	fields := map[string]engine.Value{}
-	r.table.fields = map[*Ref]map[string]engine.Value{of: fields}
+	fields := map[string]event.Value{}
+	r.table.fields = map[*Ref]map[string]event.Value{of: fields}
 	dec := json.NewDecoder(&content)
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil //nolint:nilerr // such a graph begins with an empty state
@@ -63,7 +63,7 @@ func (v *Ref) isShown() bool {
 }
 
 // Fields implements project.Values.
-func (t *Table) Fields(input engine.Value) (map[string]engine.Value, bool) {
+func (t *Table) Fields(input event.Value) (map[string]event.Value, bool) {
 	if of := t.lone(input); of != nil {
 		fields, ok := t.fields[of]
 		return fields, ok
@@ -72,10 +72,10 @@ func (t *Table) Fields(input engine.Value) (map[string]engine.Value, bool) {
 }
 
 // JSONOf implements project.Values: the JSON in a string that is a token is itself a token.
-func (t *Table) JSONOf(text string) (engine.Value, bool) {
+func (t *Table) JSONOf(text string) (event.Value, bool) {
 	at, of := t.next(text, 0)
 	if of == nil {
-		return engine.JSONOf(text)
+		return event.JSONOf(text)
 	}
 	if at != 0 || len(of.token) != len(text) {
 		return nil, false
@@ -95,7 +95,7 @@ func (r *Reader) taken(ctx context.Context, w io.Writer, v *Ref) error {
 	if err := r.content(ctx, &text, v.of); err != nil {
 		return err
 	}
-	out, ok := engine.JSONOf(text.String())
+	out, ok := event.JSONOf(text.String())
 	if !ok {
 		return &journal.CorruptError{Run: r.run, Reason: "a reply is not JSON"}
 	}
@@ -105,7 +105,7 @@ func (r *Reader) taken(ctx context.Context, w io.Writer, v *Ref) error {
 
 // Edited implements project.Values: a value that is a token, or that becomes long through
 // additions, is a token.
-func (t *Table) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, error) {
+func (t *Table) Edited(v *typed.Value, e *typed.Edit, step int) (*typed.Value, error) {
 	before := v.JSON()
 	of := t.lone(before)
 	if _, text := t.next(e.Text, 0); of == nil && text == nil {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -37,7 +37,7 @@ func drawText(t *rapid.T) string {
 
 // drawStates generates the events of a run whose state grows and changes, as the engine stores
 // them.
-func drawStates(t *rapid.T) []engine.Event {
+func drawStates(t *rapid.T) []event.Event {
 	fields := map[string]json.RawMessage{"list": json.RawMessage(`["` + drawText(t) + `"]`),
 		"text": json.RawMessage(`"` + drawText(t) + `"`), "n": json.RawMessage("0")}
 	input, err := json.Marshal(fields)
@@ -45,7 +45,7 @@ func drawStates(t *rapid.T) []engine.Event {
 		t.Fatal(err)
 	}
 	state := typed.StateOf(fields, 0)
-	events := []engine.Event{{Data: &engine.RunCreated{Format: "graph", Input: input}}, {Data: &engine.RunStarted{}}}
+	events := []event.Event{{Data: &event.RunCreated{Format: "graph", Input: input}}, {Data: &event.RunStarted{}}}
 	for step := range rapid.IntRange(1, 5).Draw(t, "steps") {
 		step++
 		changed := map[string]json.RawMessage{"n": json.RawMessage(fmt.Sprint(step))}
@@ -65,11 +65,11 @@ func drawStates(t *rapid.T) []engine.Event {
 		update, edits := state.Shorten(changed)
 		state = state.With(state.ChangesOf(update, edits, step))
 		events = append(events,
-			engine.Event{Step: step, Node: "f", Data: &engine.StepStarted{Tokens: []int{step}, Kind: workflow.KindFunc,
+			event.Event{Step: step, Node: "f", Data: &event.StepStarted{Tokens: []int{step}, Kind: workflow.KindFunc,
 				Iteration: step}},
-			engine.Event{Step: step, Node: "f", Data: &engine.FuncReturned{Call: "c", Attempt: 1, Update: update,
+			event.Event{Step: step, Node: "f", Data: &event.FuncReturned{Call: "c", Attempt: 1, Update: update,
 				Edits: edits}},
-			engine.Event{Step: step, Node: "f", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}})
+			event.Event{Step: step, Node: "f", Data: &event.StepCompleted{Given: true, Ports: []string{"out"}}})
 	}
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
@@ -156,27 +156,27 @@ func TestOutputs_SharedText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		inside := drawText(t)
-		value := engine.Value(`{"a":"` + inside + `"}`)
+		value := event.Value(`{"a":"` + inside + `"}`)
 		var text string
 		if err := json.Unmarshal([]byte(`"`+inside+`"`), &text); err != nil {
 			t.Fatal(err)
 		}
 		long := fmt.Sprintf("```json\n{ \"a\": \"%s\" }\n```", inside)
-		events := []engine.Event{
-			{Data: &engine.RunCreated{Format: "steps", Input: engine.Value(`""`)}}, {Data: &engine.RunStarted{}},
-			{Step: 1, Node: "a", Data: &engine.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1}},
-			{Step: 1, Node: "a", Data: &engine.ModelCalled{Call: "1.0.1", Attempt: 1, Conversation: "1.0", Length: 1}},
-			{Step: 1, Node: "a", Data: &engine.ModelReplied{Call: "1.0.1", Attempt: 1,
+		events := []event.Event{
+			{Data: &event.RunCreated{Format: "steps", Input: event.Value(`""`)}}, {Data: &event.RunStarted{}},
+			{Step: 1, Node: "a", Data: &event.StepStarted{Tokens: []int{1}, Kind: workflow.KindAgent, Iteration: 1}},
+			{Step: 1, Node: "a", Data: &event.ModelCalled{Call: "1.0.1", Attempt: 1, Conversation: "1.0", Length: 1}},
+			{Step: 1, Node: "a", Data: &event.ModelReplied{Call: "1.0.1", Attempt: 1,
 				Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(long)}}},
-			{Step: 1, Node: "a", Data: &engine.StepCompleted{JSON: true, Ports: []string{"out"}}},
-			{Step: 2, Node: "t", Data: &engine.StepStarted{Tokens: []int{2}, Kind: workflow.KindTool, Iteration: 1}},
-			{Step: 2, Node: "t", Data: &engine.ToolReturned{Call: "2.0.1", Attempt: 1, Text: text,
-				Structured: engine.Value(`{"code":0,"out":null}`), Member: "out"}},
-			{Step: 2, Node: "t", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}},
-			{Step: 3, Node: "u", Data: &engine.StepStarted{Tokens: []int{3}, Kind: workflow.KindTool, Iteration: 1}},
-			{Step: 3, Node: "u", Data: &engine.ToolReturned{Call: "3.0.1", Attempt: 1, Text: string(value),
+			{Step: 1, Node: "a", Data: &event.StepCompleted{JSON: true, Ports: []string{"out"}}},
+			{Step: 2, Node: "t", Data: &event.StepStarted{Tokens: []int{2}, Kind: workflow.KindTool, Iteration: 1}},
+			{Step: 2, Node: "t", Data: &event.ToolReturned{Call: "2.0.1", Attempt: 1, Text: text,
+				Structured: event.Value(`{"code":0,"out":null}`), Member: "out"}},
+			{Step: 2, Node: "t", Data: &event.StepCompleted{Given: true, Ports: []string{"out"}}},
+			{Step: 3, Node: "u", Data: &event.StepStarted{Tokens: []int{3}, Kind: workflow.KindTool, Iteration: 1}},
+			{Step: 3, Node: "u", Data: &event.ToolReturned{Call: "3.0.1", Attempt: 1, Text: string(value),
 				JSON: true}},
-			{Step: 3, Node: "u", Data: &engine.StepCompleted{Given: true, Ports: []string{"out"}}},
+			{Step: 3, Node: "u", Data: &event.StepCompleted{Given: true, Ports: []string{"out"}}},
 		}
 		for i := range events {
 			events[i].Seq = uint64(i + 1)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/jsontext"
 	_ "github.com/hocket-run/hocket/internal/randtest"
@@ -22,7 +22,7 @@ import (
 
 // memory is a source for one run, with its long values by hash.
 type memory struct {
-	events []engine.Event
+	events []event.Event
 	blobs  map[string][]byte
 	passes int
 }
@@ -31,10 +31,10 @@ func (m *memory) RunDefinition(context.Context, string) (journal.Head, *workflow
 	return journal.Head{Run: "r"}, &workflow.Workflow{}, nil
 }
 
-func (m *memory) EachShort(_ context.Context, _ string, after uint64, t *Table, take func(engine.Event) error) error {
+func (m *memory) EachShort(_ context.Context, _ string, after uint64, t *Table, take func(event.Event) error) error {
 	m.passes++
 	for _, e := range m.events {
-		data, blobs, err := journal.Encode([]engine.Event{e})
+		data, blobs, err := journal.Encode([]event.Event{e})
 		if err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func (m *memory) Open(_ context.Context, _ string, r *Ref) (io.ReadCloser, error
 
 // drawn generates strings and values of all lengths that matter, in which characters may be cut at
 // any byte.
-func drawn(t *rapid.T) []engine.Event {
-	var events []engine.Event
+func drawn(t *rapid.T) []event.Event {
+	var events []event.Event
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range rapid.IntRange(1, 12).Draw(t, "events") {
 		unit := rapid.SampledFrom([]string{"x", "ü", "\u2028\n", `"\`, "\x00\t", "𝄞", "\xff", `{"$value":1}`}).Draw(t,
@@ -79,7 +79,7 @@ func drawn(t *rapid.T) []engine.Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, engine.Event{Seq: uint64(i + 1), At: at, Step: 1, Data: &engine.ModelReplied{
+		events = append(events, event.Event{Seq: uint64(i + 1), At: at, Step: 1, Data: &event.ModelReplied{
 			Call: "c", Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text),
 				ToolCalls: []chat.ToolCall{{ID: "t", Name: "n", Arguments: value}}},
 		}})
@@ -107,7 +107,7 @@ func TestEvent_FullAndShort(t *testing.T) {
 			}
 			want += string(line) + "\n"
 		}
-		if err := r.Each(t.Context(), 0, func(e engine.Event) error {
+		if err := r.Each(t.Context(), 0, func(e event.Event) error {
 			line, err := r.Event(e)
 			lines = append(lines, line)
 			return err
@@ -180,8 +180,8 @@ func TestFill(t *testing.T) {
 	m := &memory{blobs: map[string][]byte{}}
 	const n = 300
 	for i := range n {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
-			Data: &engine.ModelReplied{Call: "c",
+		m.events = append(m.events, event.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
+			Data: &event.ModelReplied{Call: "c",
 				Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%030000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
@@ -189,7 +189,7 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []json.RawMessage
-	if err := r.Each(t.Context(), 0, func(e engine.Event) error {
+	if err := r.Each(t.Context(), 0, func(e event.Event) error {
 		line, err := r.Event(e)
 		lines = append(lines, line)
 		return err
@@ -228,8 +228,8 @@ func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}
 	for i := range 400 {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
-			Data: &engine.ModelReplied{Call: "c",
+		m.events = append(m.events, event.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1,
+			Data: &event.ModelReplied{Call: "c",
 				Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%032000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
@@ -237,7 +237,7 @@ func TestSizeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []json.RawMessage
-	if err := r.Each(t.Context(), 0, func(e engine.Event) error {
+	if err := r.Each(t.Context(), 0, func(e event.Event) error {
 		line, err := r.Event(e)
 		lines = append(lines, line)
 		return err

@@ -17,7 +17,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -162,7 +163,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	}
 	w, head, err := readWait(ctx, sp.service, c.Run, c.Wait)
 	switch {
-	case errors.Is(err, journal.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, waits.ErrNotFound):
 		return nil, http.StatusGone, view{Title: "No longer available", Message: "The run was deleted.",
 			Detail: "No decision was made with this link."}
 	case err != nil:
@@ -194,7 +195,7 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 // usedView returns the view of a link that was already used.
 func usedView(u Use) view {
 	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".",
-		Detail: "The answer was: " + answerText(expr.Text(engine.Value(u.Answer)), u.Note)}
+		Detail: "The answer was: " + answerText(expr.Text(event.Value(u.Answer)), u.Note)}
 }
 
 // endedView returns the view of how a wait ended.
@@ -283,7 +284,7 @@ func (w *journaledWait) takesText() bool {
 	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
 }
 
-func indented(v engine.Value) string {
+func indented(v event.Value) string {
 	if len(v) == 0 {
 		return ""
 	}
@@ -371,7 +372,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return
 	}
-	isOthers := errors.Is(err, engine.ErrWaitRole)
+	isOthers := errors.Is(err, waits.ErrRole)
 	// the run rejected it, so the link was not used
 	if (service.CodeOf(err) == service.CodeInvalid || isOthers) && use.At.Equal(mine.At) {
 		if uerr := o.space.store.Unuse(r.Context(), mine.Nonce); uerr != nil {
@@ -414,7 +415,7 @@ func doneView(w *journaledWait, answer string) view {
 }
 
 // answerOf reads the answer from a form: a button, the fields of a question, or its text field.
-func (w *journaledWait) answerOf(form url.Values) (value engine.Value, problem string) {
+func (w *journaledWait) answerOf(form url.Values) (value event.Value, problem string) {
 	chosen := form.Get(optionButton)
 	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	options := choices(w)
@@ -437,7 +438,7 @@ func (w *journaledWait) answerOf(form url.Values) (value engine.Value, problem s
 	case len(text) > maxAnswer || !utf8.ValidString(text):
 		return nil, "The answer is too long."
 	case len(w.Schema) > 0 && json.Valid([]byte(text)):
-		return engine.Value(text), ""
+		return event.Value(text), ""
 	}
 	return expr.Quote(text), ""
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -42,7 +42,7 @@ func (w *world) linkOf(run, wait, whose string, from time.Time) string {
 	return path
 }
 
-func (w *world) status(run string) engine.Status {
+func (w *world) status(run string) event.Status {
 	w.t.Helper()
 	o, err := w.service.Show(w.t.Context(), run)
 	if err != nil {
@@ -150,7 +150,7 @@ func TestApprovalLink_LinkScanners(t *testing.T) {
 		}
 		checkPage(t, rec)
 	}
-	if st := w.status(run); st != engine.StatusPaused {
+	if st := w.status(run); st != event.StatusPaused {
 		t.Fatalf("the run is %s", st)
 	}
 	rec := send(h, "POST", path, form(path, "decision", "approve", "note", "go on"), fromPage...)
@@ -158,7 +158,7 @@ func TestApprovalLink_LinkScanners(t *testing.T) {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	checkPage(t, rec)
-	if st, err := w.service.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := w.service.Wait(t.Context(), run); err != nil || st.Status != event.StatusCompleted {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -217,9 +217,9 @@ func TestApprovalLink_SingleUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.WaitAnswered); ok {
+		if d, ok := e.Data.(*event.WaitAnswered); ok {
 			if answers++; d.Decision != "reject" || d.Note != "not today" ||
-				d.By != (engine.Actor{Name: "ep_test", Channel: engine.ChannelLink}) {
+				d.By != (event.Actor{Name: "ep_test", Channel: event.ChannelLink}) {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -236,7 +236,7 @@ func TestApprovalLink_SingleUse(t *testing.T) {
 	// Already answered elsewhere, cancelled, pruned.
 	for name, do := range map[string]func(run string) error{
 		"Answered on": func(run string) error {
-			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 				Value: expr.Quote("approve")})
 		},
 		"cancelled": func(run string) error { return w.service.Cancel(t.Context(), run, "") },
@@ -286,7 +286,7 @@ func TestApprovalLink_Expiry(t *testing.T) {
 				t.Errorf("%s after: %d %s", method, rec.Code, rec.Body)
 			}
 		}
-		if st := w.status(run); st != engine.StatusPaused {
+		if st := w.status(run); st != event.StatusPaused {
 			t.Errorf("the run is %s", st)
 		}
 	})
@@ -310,7 +310,7 @@ func TestApprovalLink_BoundToWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := send(h, "POST", path, form(path, "decision", "approve"), fromPage...)
-	if rec.Code != http.StatusGone || w.status(run) != engine.StatusPaused || w.status(other) != engine.StatusPaused {
+	if rec.Code != http.StatusGone || w.status(run) != event.StatusPaused || w.status(other) != event.StatusPaused {
 		t.Errorf("%d, %s, %s", rec.Code, w.status(run), w.status(other))
 	}
 	// Sends the form of one link to another link.
@@ -360,7 +360,7 @@ func TestQuestion(t *testing.T) {
 	if _, err := w.service.Wait(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted ||
+	if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != event.StatusCompleted ||
 		expr.Text(o.Output) != "seven it is" {
 		t.Errorf("%s %s, %v", o.Status, o.Output, err)
 	}
@@ -408,7 +408,7 @@ func TestQuestionWithOptions(t *testing.T) {
 			if _, err := w.service.Wait(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
-			if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted ||
+			if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != event.StatusCompleted ||
 				expr.Text(o.Output) != x.want {
 				t.Errorf("%s %s, %v", o.Status, o.Output, err)
 			}
@@ -429,7 +429,7 @@ func TestLinkRoles(t *testing.T) {
 			t.Errorf("%d: %s", page.Code, page.Body)
 		}
 	}
-	if w.status(run) != engine.StatusPaused {
+	if w.status(run) != event.StatusPaused {
 		t.Errorf("the run is %s", w.status(run))
 	}
 	mine := w.link(w.start("workflow: [{type: approval, prompt: Sure?, roles: [finance, ep_test]}]\n", "yaml", "", "x"))

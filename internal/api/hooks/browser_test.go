@@ -19,7 +19,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/browsertest"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // seen is what scripts/browser/pages.mjs reports about a page.
@@ -343,7 +343,7 @@ func TestBrowser_RunPages(t *testing.T) {
 	if s := got["run wrong-answer"]; !slices.Contains(s.Inputs, evil) {
 		t.Errorf("what was written is lost: %.300q", s.Inputs)
 	}
-	if st := w.status(callRun); st != engine.StatusPaused || foreign.Load() > 0 {
+	if st := w.status(callRun); st != event.StatusPaused || foreign.Load() > 0 {
 		t.Errorf("the run is %s; the other origin was asked %d times", st, foreign.Load())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/form"
 )
 
@@ -35,11 +35,11 @@ func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 }
 
 // WaitForTest is an open wait.
-type WaitForTest engine.WaitOpened
+type WaitForTest event.WaitOpened
 
 // Answer returns the answer in a form.
 func (w WaitForTest) Answer(sent url.Values) (value, problem string) {
-	v, problem := (&journaledWait{WaitOpened: engine.WaitOpened(w)}).answerOf(sent)
+	v, problem := (&journaledWait{WaitOpened: event.WaitOpened(w)}).answerOf(sent)
 	return string(v), problem
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/form"
 )
@@ -88,7 +88,7 @@ func (f *field) normal(text string) string {
 
 // answerOfFields returns an object with the contents of the fields. Empty fields and those with the
 // content of their default are omitted: the run adds the defaults unchanged.
-func answerOfFields(fields []field) (value engine.Value, problem string) {
+func answerOfFields(fields []field) (value event.Value, problem string) {
 	size, list, values := 0, make([]form.Field, len(fields)), map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // trip is a workflow that asks for an object.
@@ -95,7 +95,7 @@ func answerTo(t *testing.T, w *world, run string) string {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if a, ok := e.Data.(*engine.WaitAnswered); ok {
+		if a, ok := e.Data.(*event.WaitAnswered); ok {
 			return string(a.Answer)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -93,15 +94,15 @@ func (v *Vault) claims(token string) (claims, error) {
 
 // journaledWait is a wait as recorded in its run's journal.
 type journaledWait struct {
-	engine.WaitOpened
+	event.WaitOpened
 	node  string
 	since time.Time
 	// about is the input of a wait node: the text to be approved, or the text that the question
 	// follows; nil if there is none.
-	about engine.Value
+	about event.Value
 	// answered and closed say how it ended, and when; if nil and "", it is open, unless the run has
 	// ended.
-	answered *engine.WaitAnswered
+	answered *event.WaitAnswered
 	closed   string
 	at       time.Time
 }
@@ -112,17 +113,17 @@ func (w *journaledWait) isOpen() bool { return w.answered == nil && w.closed == 
 // binding returns the digest of what a link is for.
 func (w *journaledWait) binding(run string) []byte {
 	text, _ := json.Marshal(struct { // from a journal, so it is valid JSON
-		Run    string            `json:"run"`
-		Node   string            `json:"node"`
-		Opened engine.WaitOpened `json:"opened"`
-		About  engine.Value      `json:"about,omitempty"`
+		Run    string           `json:"run"`
+		Node   string           `json:"node"`
+		Opened event.WaitOpened `json:"opened"`
+		About  event.Value      `json:"about,omitempty"`
 	}{run, w.node, w.WaitOpened, w.about})
 	sum := sha256.Sum256(text)
 	return sum[:16]
 }
 
 // readWait reads a wait of a run. It returns journal.ErrNotFound for the run, or
-// engine.ErrWaitNotFound.
+// waits.ErrNotFound.
 func readWait(ctx context.Context, s *service.Service, run, wait string) (
 	w *journaledWait, head journal.Head, err error) {
 	r, err := s.View(ctx, run)
@@ -131,18 +132,18 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (
 	}
 	head = r.Head
 	folder := r.Follow(project.NewFolder(run, r.Workflow))
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		folder.Add(e)
 		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			if d.Wait == wait {
 				w = &journaledWait{node: e.Node, since: e.At, about: waitSubject(folder, wait)}
 			}
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			if w != nil && d.Wait == wait {
 				w.answered, w.at = d, e.At
 			}
-		case *engine.WaitClosed:
+		case *event.WaitClosed:
 			if w != nil && d.Wait == wait {
 				w.closed, w.at = d.Reason, e.At
 			}
@@ -153,7 +154,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (
 		return nil, head, err
 	}
 	if w == nil {
-		return nil, head, engine.ErrWaitNotFound
+		return nil, head, waits.ErrNotFound
 	}
 	if err := w.read(ctx, s, r, wait); err != nil {
 		return nil, head, err
@@ -173,8 +174,8 @@ func (w *journaledWait) read(ctx context.Context, s *service.Service, r *views.R
 	w.WaitOpened = *opened
 	var text bytes.Buffer
 	long := struct {
-		About    engine.Value         `json:"about,omitempty"`
-		Answered *engine.WaitAnswered `json:"answered,omitempty"`
+		About    event.Value         `json:"about,omitempty"`
+		Answered *event.WaitAnswered `json:"answered,omitempty"`
 	}{w.about, w.answered}
 	if err := r.Write(ctx, &text, long, views.Style{}); err != nil {
 		return err
@@ -188,7 +189,7 @@ func (w *journaledWait) read(ctx context.Context, s *service.Service, r *views.R
 }
 
 // waitSubject returns what a wait is about, as of its opening.
-func waitSubject(f *project.Folder, wait string) engine.Value {
+func waitSubject(f *project.Folder, wait string) event.Value {
 	o := f.Run()
 	for _, w := range o.Waiting {
 		if w.ID == wait {
@@ -221,7 +222,7 @@ func (h *Hooks) link(sp *space, run string, w *journaledWait, to, whose string, 
 // linkActor returns the actor of answers through a link that was sent to an endpoint: its name, or
 // its id if it has none.
 func linkActor(e *Endpoint) service.Actor {
-	return service.Actor{Name: cmp.Or(e.Name, e.ID), Channel: engine.ChannelLink}
+	return service.Actor{Name: cmp.Or(e.Name, e.ID), Channel: event.ChannelLink}
 }
 
 // isFor reports whether an actor has one of the wait's roles (X-122), or the wait has no roles.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -58,16 +58,16 @@ type waitData struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	// Input is the input of a wait node: the text to be approved.
-	Input   engine.Value `json:"input,omitempty"`
-	Options []string     `json:"options"`
+	Input   event.Value `json:"input,omitempty"`
+	Options []string    `json:"options"`
 	// Roles lists who may answer; if absent, everyone who may answer waits of this kind.
 	Roles []string `json:"roles,omitempty"`
 	// Signal is the name of the signal for which the run waits, and Filter the condition on it;
 	// both are absent for waits for people.
-	Signal    string       `json:"signal,omitempty"`
-	Filter    string       `json:"filter,omitempty"`
-	Tool      string       `json:"tool,omitempty"`
-	Arguments engine.Value `json:"arguments,omitempty"`
+	Signal    string      `json:"signal,omitempty"`
+	Filter    string      `json:"filter,omitempty"`
+	Tool      string      `json:"tool,omitempty"`
+	Arguments event.Value `json:"arguments,omitempty"`
 	// Truncated means that prompt, input or arguments were too long and are truncated or omitted;
 	// the run object has them.
 	Truncated bool       `json:"truncated,omitempty"`
@@ -76,9 +76,9 @@ type waitData struct {
 }
 
 type answerData struct {
-	Decision string       `json:"decision,omitempty"`
-	Value    engine.Value `json:"value,omitempty"`
-	Note     string       `json:"note,omitempty"`
+	Decision string      `json:"decision,omitempty"`
+	Value    event.Value `json:"value,omitempty"`
+	Note     string      `json:"note,omitempty"`
 }
 
 type links struct {
@@ -91,25 +91,25 @@ const maxInMessage = 16 << 10
 
 // messageOf returns the message for an event of a run, without links. It returns nil for events of
 // which endpoints are not notified. w is the wait that the event is about.
-func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *journaledWait) *message {
+func messageOf(namespace string, head journal.Head, e event.Event, t Type, w *journaledWait) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
 		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName,
 		ParentRun: head.Parent, Status: string(head.Status),
 	}}
 	switch d := e.Data.(type) {
-	case *engine.RunCompleted:
+	case *event.RunCompleted:
 		m.Data.Status = string(journal.StatusCompleted)
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		m.Data.Status = string(journal.StatusFailed)
 		m.Data.Error = &failure{d.Error.Code, truncate(d.Error.Message), d.Error.Node}
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		m.Data.Status, m.Data.Reason = string(journal.StatusCancelled), truncate(d.Reason)
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		m.Data.Answer = &answerData{Decision: d.Decision, Note: truncate(d.Note)}
 		if len(d.Answer) <= maxInMessage {
 			m.Data.Answer.Value = d.Answer
 		}
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		m.Data.Reason = d.Reason
 	}
 	if w != nil {

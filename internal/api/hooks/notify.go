@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -160,7 +161,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 	}
 	var w *journaledWait
 	if id := waitOf(about.Event); id != "" {
-		if w, _, err = readWait(ctx, sp.service, n.Run, id); err != nil && !errors.Is(err, engine.ErrWaitNotFound) {
+		if w, _, err = readWait(ctx, sp.service, n.Run, id); err != nil && !errors.Is(err, waits.ErrNotFound) {
 			if errors.Is(err, journal.ErrNotFound) {
 				err = nil
 			}
@@ -201,15 +202,15 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 }
 
 // waitOf returns the wait that an event is about, or "" if it is about none.
-func waitOf(e engine.Event) string {
+func waitOf(e event.Event) string {
 	switch d := e.Data.(type) {
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		return d.Wait
-	case *engine.WaitReminded:
+	case *event.WaitReminded:
 		return d.Wait
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		return d.Wait
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		return d.Wait
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
@@ -347,7 +347,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%v", types)
 	}
 	run = w.start(gate, "json", "", "x")
-	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 		Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}

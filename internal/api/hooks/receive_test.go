@@ -19,7 +19,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -202,7 +202,7 @@ func TestInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := expr.Text(o.Input); got != q.want || o.Workflow.ID == nil || *o.Workflow.ID != "gate" ||
-			o.Status != engine.StatusPaused {
+			o.Status != event.StatusPaused {
 			t.Errorf("%s: input %q, run %+v", q.name, got, o.Workflow)
 		}
 	}

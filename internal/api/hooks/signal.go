@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/workflow"
@@ -76,7 +76,7 @@ func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, 
 	}
 	key, _ := deliveryKey(hook.Mode, id, header, body)
 	caller := &op.Caller{Caller: &transport.Caller{Principal: access.Principal{Name: "webhook " + hook.ID,
-		Role: access.RoleRun}, Service: sp.service}, Channel: engine.ChannelWebhook,
+		Role: access.RoleRun}, Service: sp.service}, Channel: event.ChannelWebhook,
 		Record: func(action, target string) { transport.RecordAction(ctx, action, target) }}
 	if _, err = op.SignalRun.Do(ctx, caller, &op.SignalIn{RunPath: op.RunPath{ID: run}, Name: hook.Signal,
 		Key: hook.ID + "." + hex.EncodeToString(key[:]), Body: &op.SignalBody{Value: []byte(input)}}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -75,7 +75,7 @@ func TestSignalDelivery(t *testing.T) {
 			t.Errorf("a signal that no step takes: %d %s", status, text)
 		}
 	}
-	if w.status(run) != engine.StatusPaused || w.status(foreign) != engine.StatusPaused {
+	if w.status(run) != event.StatusPaused || w.status(foreign) != event.StatusPaused {
 		t.Fatalf("the runs are %s and %s", w.status(run), w.status(foreign))
 	}
 	for range 2 {
@@ -100,7 +100,7 @@ func TestSignalDelivery(t *testing.T) {
 	}
 	kept := 0
 	for _, e := range events {
-		if _, ok := e.Data.(*engine.SignalReceived); ok {
+		if _, ok := e.Data.(*event.SignalReceived); ok {
 			kept++
 		}
 	}

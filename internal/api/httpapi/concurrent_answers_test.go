@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/api/httpapi"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -75,7 +75,7 @@ func answeredInOrder(t *testing.T, w *world, order string, early int, release ch
 		if u.Event == nil {
 			continue
 		}
-		if d, ok := u.Event.Data.(*engine.WaitOpened); ok {
+		if d, ok := u.Event.Data.(*event.WaitOpened); ok {
 			ids[u.Event.Node] = d.Wait
 		}
 		if len(ids) == len(order) {

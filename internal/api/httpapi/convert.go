@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/docschema"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
@@ -82,7 +82,7 @@ type SchemaPath struct {
 
 // schemaAnswer is the response with a schema.
 type schemaAnswer struct {
-	Body engine.Value `doc:"A JSON Schema, draft 2020-12"`
+	Body event.Value `doc:"A JSON Schema, draft 2020-12"`
 }
 
 func getSchema(_ context.Context, _ *transport.Caller, in *SchemaPath) (*schemaAnswer, error) {

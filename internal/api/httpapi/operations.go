@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 )
 
@@ -70,7 +70,7 @@ func (m *mounted) result(ctx context.Context, c huma.Context, in any) (*response
 			return nil, err
 		}
 	}
-	who := &op.Caller{Caller: transport.From(ctx), Channel: engine.ChannelHTTP,
+	who := &op.Caller{Caller: transport.From(ctx), Channel: event.ChannelHTTP,
 		Record: func(action, target string) { transport.RecordAction(ctx, action, target) }}
 	var out any
 	do := func(ctx context.Context) (err error) {

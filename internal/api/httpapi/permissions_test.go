@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -35,9 +35,9 @@ func TestFork_DecisionPermissions(t *testing.T) {
 	asked, answered := uint64(0), uint64(0)
 	for _, e := range events {
 		switch e.Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			asked = e.Seq
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			answered = e.Seq
 		}
 	}
@@ -113,7 +113,7 @@ func TestActorOfAnswer(t *testing.T) {
 	o := w.do("GET", at, nil).is(200).run()
 	want := project.Answer{
 		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine",
-		By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP, Role: "run"},
+		By: event.Actor{Name: "ann", Token: "t1", Channel: event.ChannelHTTP, Role: "run"},
 	}
 	if len(o.Answers) != 1 || o.Answers[0].At.IsZero() {
 		t.Fatalf("answers %+v", o.Answers)
@@ -137,7 +137,7 @@ func TestLimits_AnswerBudgetQuestion(t *testing.T) {
 	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: " +
 		"pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n    - {id: b, type: agent, name: poet}\n"
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
-	if run.Status != engine.StatusPaused {
+	if run.Status != event.StatusPaused {
 		t.Fatalf("the run does not ask: %s %+v", run.Status, run.Error)
 	}
 	at := "/api/v1/runs/" + run.ID
@@ -168,14 +168,14 @@ func TestLimits_AnswerBudgetQuestion(t *testing.T) {
 	done := boss.do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200).run()
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200)
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 8}, "wait": wait}).problem(409, "conflict")
-	if done.Status != engine.StatusCompleted || len(done.Answers) != 1 ||
-		done.Answers[0].By.Channel != engine.ChannelHTTP {
+	if done.Status != event.StatusCompleted || len(done.Answers) != 1 ||
+		done.Answers[0].By.Channel != event.ChannelHTTP {
 		t.Errorf("the run is %s, answers %+v", done.Status, done.Answers)
 	}
 
 	again := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
 	if done := boss.do("POST", "/api/v1/runs/"+again.ID+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).
-		run(); done.Status != engine.StatusCompleted {
+		run(); done.Status != event.StatusCompleted {
 		t.Errorf("limits without a wait: the run is %s", done.Status)
 	}
 	approval := w.do("POST", "/api/v1/runs?wait=1m",
@@ -205,7 +205,7 @@ func TestLimits_Idempotent(t *testing.T) {
 		first := run.Waiting[0].ID
 		for range 2 {
 			run = w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", body, "Idempotency-Key", "k1").is(200).run()
-			if run.Status != engine.StatusPaused || len(run.Waiting) != 1 || run.Waiting[0].ID == first ||
+			if run.Status != event.StatusPaused || len(run.Waiting) != 1 || run.Waiting[0].ID == first ||
 				len(run.Answers) != 1 {
 				t.Fatalf("%v: the run is %s, waits %+v, answers %+v", name, run.Status, run.Waiting, run.Answers)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
@@ -184,7 +184,7 @@ func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runR
 	if p.Limits != nil && !c.May(access.RoleEdit) {
 		return nil, op.RaiseForbidden(c)
 	}
-	p.By, p.MayApprove = c.Actor(engine.ChannelHTTP), c.RequireApproval
+	p.By, p.MayApprove = c.Actor(event.ChannelHTTP), c.RequireApproval
 	rec, err := c.Service.ReadShort(ctx, in.ID)
 	if err != nil {
 		return nil, err

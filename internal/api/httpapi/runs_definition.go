@@ -6,7 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -24,7 +24,7 @@ func (a *API) registerRunDefinition() {
 
 // graphAnswer is the response with a graph.
 type graphAnswer struct {
-	Body engine.Value `doc:"Nodes, edges, agents and limits"`
+	Body event.Value `doc:"Nodes, edges, agents and limits"`
 }
 
 func getRunDefinition(ctx context.Context, c *transport.Caller, in *RunPath) (*graphAnswer, error) {

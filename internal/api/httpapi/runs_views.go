@@ -13,7 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -99,7 +99,7 @@ func listEvents(ctx context.Context, c *transport.Caller, in *eventsInput) (*vie
 		items  []Event
 		next   string
 	)
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		if e.Seq > in.Cursor {
 			if len(items) == in.Limit {
 				next = strconv.FormatUint(e.Seq-1, 10)
@@ -172,7 +172,7 @@ func notFoundInRun(run, what, id string) error {
 
 // contextAnswer is the response with a step context.
 type contextAnswer struct {
-	Body Rendered[engine.Value] `doc:"Results by step"`
+	Body Rendered[event.Value] `doc:"Results by step"`
 }
 
 func getContext(ctx context.Context, c *transport.Caller, in *RunPath) (*contextAnswer, error) {

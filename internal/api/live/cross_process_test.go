@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -123,7 +123,7 @@ func TestDeltas_OtherServer(t *testing.T) {
 	take := func(m message) {
 		var d driver.Delta
 		switch m.kind {
-		case string((&engine.ModelReplied{}).Type()):
+		case string((&event.ModelReplied{}).Type()):
 			isReplied = true
 			return
 		case live.TypeDelta:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -55,8 +55,8 @@ type Told struct {
 	Seq  uint64    `doc:"Number of the event in the run" json:"seq,omitempty"`
 	At   time.Time `json:"at"`
 	// Workflow and Status are the run's current workflow and status.
-	Workflow string        `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
-	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
+	Workflow string       `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
+	Status   event.Status `doc:"Status of the run now"                              json:"status,omitempty"`
 	// Program, Branch and Schedule identify a schedule of the workflow, and Reason is why its runs
 	// are refused.
 	Program  string `json:"program,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -96,7 +96,7 @@ func TestFeed(t *testing.T) {
 			}
 			st.cut()
 			answer(t, drives, run)
-			if s, err := drives.Wait(t.Context(), run); err != nil || s.Status != engine.StatusCompleted {
+			if s, err := drives.Wait(t.Context(), run); err != nil || s.Status != event.StatusCompleted {
 				t.Fatal(s.Status, err)
 			}
 			again := connect(t, at, opened.id)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -38,10 +40,10 @@ func answerAll(t testing.TB, s *service.Service, run string) {
 			t.Fatal(err)
 		}
 		for _, w := range o.Waiting {
-			err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-				Wait: w.ID, Value: engine.Value(`"approve"`)})
+			err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+				Wait: w.ID, Value: event.Value(`"approve"`)})
 			// the run may fail after the first answer
-			if err != nil && !errors.Is(err, engine.ErrWaitClosed) && !errors.Is(err, engine.ErrEnded) {
+			if err != nil && !errors.Is(err, waits.ErrClosed) && !errors.Is(err, engine.ErrEnded) {
 				t.Fatal(err)
 			}
 		}
@@ -63,7 +65,7 @@ func TestStream_FoldMatchesRunObject(t *testing.T) {
 		return strconv.FormatUint(n%100, 10), nil
 	})
 	srv, _ := serve(t, s, live.Config{RingBytes: 4000})
-	ended := map[engine.Status]int{}
+	ended := map[event.Status]int{}
 	for seed := range randtest.Seeds(40) {
 		def := sim.Generate(seed)
 		for i := range def.Nodes {
@@ -110,11 +112,11 @@ func TestStream_FoldMatchesRunObject(t *testing.T) {
 					t.Fatal(err)
 				}
 				if f.Run().Status.Ended() {
-					if _, ok := e.Data.(*engine.RunResumed); !ok {
+					if _, ok := e.Data.(*event.RunResumed); !ok {
 						t.Errorf("seed %d: %s comes after the end", seed, m.data)
 					}
 				}
-				if d, ok := e.Data.(*engine.StepStarted); ok {
+				if d, ok := e.Data.(*event.StepStarted); ok {
 					tries[fmt.Sprint(e.Node, d.Iteration, d.Scope)]++
 				}
 				f.Add(e)
@@ -143,7 +145,7 @@ func TestStream_FoldMatchesRunObject(t *testing.T) {
 		}
 		ended[got.Status]++
 	}
-	if ended[engine.StatusCompleted] < 5 || ended[engine.StatusFailed] < 5 {
+	if ended[event.StatusCompleted] < 5 || ended[event.StatusFailed] < 5 {
 		t.Errorf("the runs ended %v: too few of a kind to tell anything", ended)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // frame is a message in wire format. All watchers share it, and it never changes.
@@ -58,7 +58,7 @@ type reset struct {
 
 // end is the last message of a stream.
 type end struct {
-	Run    string        `json:"run"`
-	Seq    uint64        `json:"seq"`
-	Status engine.Status `json:"status"`
+	Run    string       `json:"run"`
+	Seq    uint64       `json:"seq"`
+	Status event.Status `json:"status"`
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
@@ -273,13 +273,13 @@ func kinds(all []message) string {
 
 func answer(t testing.TB, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 		Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func seqOf(t testing.TB, s *service.Service, run string) (uint64, engine.Status) {
+func seqOf(t testing.TB, s *service.Service, run string) (uint64, event.Status) {
 	t.Helper()
 	h, err := s.Head(t.Context(), run)
 	if err != nil {

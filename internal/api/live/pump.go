@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -141,9 +141,9 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 }
 
 // record records the next event.
-func (e *end) record(ev *engine.Event) {
+func (e *end) record(ev *event.Event) {
 	e.Seq = ev.Seq
-	if s := engine.StatusOf(ev.Data); s.Ended() {
+	if s := event.StatusOf(ev.Data); s.Ended() {
 		e.Status = s
 	}
 }

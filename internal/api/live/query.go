@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -142,7 +143,7 @@ func (a *streamRequest) readAfter(h http.Header, q url.Values) error {
 
 func (a *streamRequest) readTypes(names []string) error {
 	for _, t := range names {
-		if _, ok := engine.NewData(engine.Type(t)); !ok && t != TypeDelta {
+		if _, ok := engine.NewData(event.Type(t)); !ok && t != TypeDelta {
 			return badQuery(fmt.Sprintf("unknown event type %q; known: %s, %s", t, list(engine.Types()), TypeDelta))
 		}
 		if a.types == nil {

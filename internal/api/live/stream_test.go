@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/api/live"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
@@ -222,10 +222,10 @@ func TestStreamReopened(t *testing.T) {
 	}
 	ten := 10
 	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &ten},
-		engine.LocalBy(engine.ChannelCLI)); err != nil {
+		event.LocalBy(event.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := s.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := s.Wait(t.Context(), run); err != nil || st.Status != event.StatusCompleted {
 		t.Fatalf("%s: %v", st.Status, err)
 	}
 	got = append(got, events(connect(t, srv.URL+live.Path(run), got[len(got)-1].id).rest())...)

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	views "github.com/hocket-run/hocket/internal/view"
@@ -17,7 +17,7 @@ import (
 type view interface {
 	// add folds the next event and returns the message for it, or nil if there is none. Events up
 	// to quiet yield no message.
-	add(e engine.Event, quiet uint64) (*frame, error)
+	add(e event.Event, quiet uint64) (*frame, error)
 }
 
 // newView returns a view and the reader of the events that it needs, or a nil reader if it needs
@@ -60,7 +60,7 @@ type eventView struct {
 	expand bool // expand of the request
 }
 
-func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {
+func (v *eventView) add(e event.Event, quiet uint64) (*frame, error) {
 	if e.Seq <= quiet {
 		v.folder.Add(e)
 		return nil, nil
@@ -78,7 +78,7 @@ type logView struct {
 	writer
 }
 
-func (v *logView) add(e engine.Event, quiet uint64) (*frame, error) {
+func (v *logView) add(e event.Event, quiet uint64) (*frame, error) {
 	entries := v.folder.Add(e)
 	if len(entries) == 0 || e.Seq <= quiet {
 		return nil, nil
@@ -91,7 +91,7 @@ func (v *logView) add(e engine.Event, quiet uint64) (*frame, error) {
 
 type modeView struct{ folder *project.ModeFolder }
 
-func (v *modeView) add(e engine.Event, quiet uint64) (*frame, error) {
+func (v *modeView) add(e event.Event, quiet uint64) (*frame, error) {
 	steps, err := v.folder.Add(e)
 	if err != nil || len(steps) == 0 || e.Seq <= quiet {
 		return nil, err
@@ -134,9 +134,9 @@ func (t *outputTracker) onDelta(d *driver.Delta) ([]*frame, error) {
 
 // onEvent returns the reset message for an event that starts another attempt of a call with output,
 // and nil for any other event.
-func (t *outputTracker) onEvent(e *engine.Event) (*frame, error) {
+func (t *outputTracker) onEvent(e *event.Event) (*frame, error) {
 	switch d := e.Data.(type) {
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		last, spoke := t.attempts[d.Call]
 		if !spoke || d.Attempt <= last.Attempt {
 			return nil, nil
@@ -144,7 +144,7 @@ func (t *outputTracker) onEvent(e *engine.Event) (*frame, error) {
 		last.Attempt = d.Attempt
 		t.attempts[d.Call] = last
 		return jsonFrame(0, TypeReset, last)
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		delete(t.attempts, d.Call)
 	}
 	return nil, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 const (
@@ -265,11 +265,11 @@ func (w *watcher) read(ctx context.Context, full func() error) error {
 	if err != nil {
 		return err
 	}
-	each := func(take func(engine.Event) error) error { return w.pump.service.EachEvent(ctx, w.pump.run, 0, take) }
+	each := func(take func(event.Event) error) error { return w.pump.service.EachEvent(ctx, w.pump.run, 0, take) }
 	if r != nil {
-		each = func(take func(engine.Event) error) error { return r.Each(ctx, 0, take) }
+		each = func(take func(event.Event) error) error { return r.Each(ctx, 0, take) }
 	}
-	return each(func(e engine.Event) error {
+	return each(func(e event.Event) error {
 		f, err := v.add(e, w.sent)
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
@@ -47,7 +47,7 @@ const maxAsked = 16 << 10
 // elicitAnswer asks the client's user about a wait and answers the wait with the result. It reports
 // whether there was an answer. Model output plays no part in it: the user is shown the arguments
 // that the tool would receive, and the answer applies to this wait, which is bound to them (SEC12).
-func (c *call) elicitAnswer(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (
+func (c *call) elicitAnswer(ctx context.Context, rec service.Recorded, w *event.WaitOpened) (
 	answered bool, err error) {
 	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in place of long values
 		return false, err
@@ -102,7 +102,7 @@ func (c *call) elicitAnswer(ctx context.Context, rec service.Recorded, w *engine
 
 // approvalText returns the text that a person sees: first what Hocket itself says, then what models
 // and tools may have written, with each line of it marked. about is the input of the waiting node.
-func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value) string {
+func approvalText(rec service.Recorded, w *event.WaitOpened, about event.Value) string {
 	var b strings.Builder
 	o := rec.Object()
 	name, node := rec.Head.WorkflowName, ""

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -60,15 +60,15 @@ func (d *auditRecords) Record(_ context.Context, one transport.Deed) error {
 }
 
 // answersOf returns the answers in a run's journal.
-func (w *world) answersOf(run string) []*engine.WaitAnswered {
+func (w *world) answersOf(run string) []*event.WaitAnswered {
 	w.t.Helper()
 	events, err := w.service(access.DefaultNamespace).Events(w.t.Context(), run, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out []*engine.WaitAnswered
+	var out []*event.WaitAnswered
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.WaitAnswered); ok {
+		if d, ok := e.Data.(*event.WaitAnswered); ok {
 			out = append(out, d)
 		}
 	}
@@ -123,13 +123,13 @@ func TestElicitationActor(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		open func(*sdk.ClientOptions) *client
-		by   engine.Actor
+		by   event.Actor
 	}{
 		{"HTTP", func(o *sdk.ClientOptions) *client {
 			return w.connect(token, o)
-		}, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP, Role: string(access.RoleRun)}},
+		}, event.Actor{Name: token, Token: token, Channel: event.ChannelMCP, Role: string(access.RoleRun)}},
 		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) },
-			engine.LocalBy(engine.ChannelMCP)},
+			event.LocalBy(event.ChannelMCP)},
 	} {
 		ann := &person{action: "accept", note: "fine"}
 		out := tc.open(ann.options()).mustCall("execute_workflow", object{"id": "shop", "input": "go"})

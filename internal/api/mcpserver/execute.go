@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
@@ -100,11 +100,11 @@ func seconds(n *int) time.Duration {
 // outcome is the state of a run as reported by the tools that start and continue runs.
 type outcome struct {
 	RunID       string         `json:"runId"`
-	Status      engine.Status  `json:"status"`
+	Status      event.Status   `json:"status"`
 	Interrupted bool           `json:"interrupted,omitempty"`
 	WaitingFor  string         `json:"waitingFor,omitempty"`
 	Turn        *project.Turn  `json:"turn,omitempty"`
-	Output      engine.Value   `json:"output,omitempty"`
+	Output      event.Value    `json:"output,omitempty"`
 	Error       *project.Error `json:"error,omitempty"`
 	Waiting     []waiting      `json:"waiting,omitempty"`
 	Next        string         `json:"next"`
@@ -129,7 +129,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 		if err != nil {
 			return outcome{}, err
 		}
-		if st.Status != engine.StatusPaused || limit == 0 || !c.canAsk() {
+		if st.Status != event.StatusPaused || limit == 0 || !c.canAsk() {
 			return c.outcome(ctx, run)
 		}
 		rec, err := c.Service.ReadShort(ctx, run)
@@ -149,7 +149,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 }
 
 // nextDecision returns the oldest open wait that only a person may answer and that is not in left.
-func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened {
+func nextDecision(rec service.Recorded, left map[string]bool) *event.WaitOpened {
 	for _, w := range rec.Object().Waiting {
 		if d := rec.Opened(w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
 			return d
@@ -220,7 +220,7 @@ func (p *progress) name(w *workflow.Workflow) {
 	}
 }
 
-func (p *progress) event(e *engine.Event) error {
+func (p *progress) event(e *event.Event) error {
 	if e.Seq <= *p.after {
 		return nil
 	}
@@ -235,23 +235,23 @@ func (p *progress) event(e *engine.Event) error {
 }
 
 // words describes an event for people, or returns "" if the event is of no interest to them.
-func (p *progress) words(e *engine.Event) string {
+func (p *progress) words(e *event.Event) string {
 	node := escaped(cmp.Or(p.titles[e.Node], e.Node))
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
+	case *event.StepStarted:
 		if d.Kind == workflow.KindJoin {
 			return ""
 		}
 		return node + " started"
-	case *engine.StepCompleted:
+	case *event.StepCompleted:
 		return node + " completed"
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		return node + " failed: " + truncate(escaped(d.Error.Message), maxProgress)
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		return fmt.Sprintf("%s is retried (attempt %d)", node, d.Attempt)
-	case *engine.ToolCalled:
+	case *event.ToolCalled:
 		return node + " calls the tool " + escaped(d.Tool)
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		if d.Kind == workflow.WaitSignal {
 			return node + " waits for the signal " + d.Signal
 		}
@@ -275,7 +275,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	}
 	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Turn: o.Turn,
 		Error: o.Error, reader: r}
-	if o.Status == engine.StatusCompleted {
+	if o.Status == event.StatusCompleted {
 		out.Output = o.Output
 	}
 	for _, w := range o.Waiting {
@@ -286,7 +286,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 		out.Waiting = append(out.Waiting, waiting{w, service.NeedsPerson(d)})
 	}
 	out.Next = c.nextAction(out)
-	if o.Status == engine.StatusPaused {
+	if o.Status == event.StatusPaused {
 		program, left, err := c.Service.Left(ctx, run)
 		if err != nil {
 			return outcome{}, err
@@ -301,12 +301,12 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 // nextAction returns what a model should do next.
 func (c *call) nextAction(o outcome) string {
 	switch {
-	case o.Status == engine.StatusCompleted:
+	case o.Status == event.StatusCompleted:
 		return "Nothing: the run has completed."
-	case o.Status == engine.StatusFailed:
+	case o.Status == event.StatusFailed:
 		return "get_run shows which step failed, with its input and error; fix it with update_workflow or " +
 			"update_agent and run it again."
-	case o.Status == engine.StatusCancelled:
+	case o.Status == event.StatusCancelled:
 		return "Nothing: the run was cancelled."
 	case o.WaitingFor != "":
 		return "The run waits for place " + o.WaitingFor +
@@ -319,7 +319,7 @@ func (c *call) nextAction(o outcome) string {
 			"Call get_run later.", o.Turn.Run, o.Turn.Before)
 	case o.Interrupted:
 		return "No process drives the run. resume_run continues it."
-	case o.Status != engine.StatusPaused:
+	case o.Status != event.StatusPaused:
 		return "The run is in progress. Call get_run later."
 	}
 	for _, w := range o.Waiting {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 )
 
@@ -48,7 +48,7 @@ func perform(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.Call(ctx, &op.Caller{Caller: c.Caller, Channel: engine.ChannelMCP, Record: c.recordChange}, in)
+	out, err := o.Call(ctx, &op.Caller{Caller: c.Caller, Channel: event.ChannelMCP, Record: c.recordChange}, in)
 	if err != nil {
 		if about, ok := in.(interface{ RunID() string }); ok {
 			err = noSuchRun(err, about.RunID())

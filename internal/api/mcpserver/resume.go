@@ -12,6 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -105,7 +107,7 @@ func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs
 	p, err := rec.Addressed(service.Proceed{
 		Limits: &workflow.Limits{MaxSteps: args.MaxSteps,
 			Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},
-		By: c.Actor(engine.ChannelMCP), MayApprove: c.RequireApproval,
+		By: c.Actor(event.ChannelMCP), MayApprove: c.RequireApproval,
 	})
 	if err != nil {
 		return err
@@ -120,7 +122,7 @@ func (c *call) answerOrResume(ctx context.Context, rec service.Recorded, args re
 	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
 	isOther := err == nil && !w.IsOpen() && rec.Head.Status.Ended() &&
 		(w.Kind == workflow.WaitSignal || w.Kind == workflow.WaitQuestion && args.Decision != "")
-	noWait := isOther || errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil &&
+	noWait := isOther || errors.Is(err, waits.ErrNotFound) && args.Wait == "" && args.Node == "" || err == nil &&
 		!w.IsOpen() && !answers
 	switch {
 	case noWait && rec.Head.Status.Ended():
@@ -135,7 +137,7 @@ func (c *call) answerOrResume(ctx context.Context, rec service.Recorded, args re
 	case err != nil:
 		return noWaitError(err, rec, args)
 	case w.Kind == workflow.WaitSignal:
-		return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
+		return fmt.Errorf("%w: wait %s at %s takes %q", waits.ErrSignalWait, w.Wait, w.Node, w.Signal)
 	case service.NeedsPerson(w.WaitOpened):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":
@@ -153,7 +155,7 @@ func (c *call) answerOrResume(ctx context.Context, rec service.Recorded, args re
 // submitAnswer submits the answer to a wait, and lets the run continue.
 func (c *call) submitAnswer(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
 	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments,
-		Note: args.Note, By: c.Actor(engine.ChannelMCP)})
+		Note: args.Note, By: c.Actor(event.ChannelMCP)})
 	if err != nil {
 		return answerRefused(err, run)
 	}
@@ -165,7 +167,7 @@ func (c *call) submitAnswer(ctx context.Context, run, wait string, value json.Ra
 func noWaitError(err error, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	switch {
-	case errors.Is(err, engine.ErrWaitAmbiguous):
+	case errors.Is(err, waits.ErrAmbiguous):
 		var ids []string
 		for _, w := range rec.Object().Waiting {
 			ids = append(ids, w.ID)
@@ -173,13 +175,13 @@ func noWaitError(err error, rec service.Recorded, args resumeArgs) error {
 		return &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", run, len(ids),
 			strings.Join(ids, ", "))}
 	case args.Wait != "":
-		return fmt.Errorf("wait: run %s: %w", run, engine.ErrWaitNotFound)
+		return fmt.Errorf("wait: run %s: %w", run, waits.ErrNotFound)
 	}
-	return fmt.Errorf("node: run %s does not wait at %q: %w", run, args.Node, engine.ErrWaitNotFound)
+	return fmt.Errorf("node: run %s does not wait at %q: %w", run, args.Node, waits.ErrNotFound)
 }
 
 // question returns the question of a wait for a model.
-func question(w *engine.WaitOpened) string {
+func question(w *event.WaitOpened) string {
 	text := truncate(w.Prompt, 2000)
 	if len(w.Options) > 0 {
 		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
@@ -202,7 +204,7 @@ func (c *call) resumeUnowned(ctx context.Context, run string) error {
 
 // answerRefused returns an error that explains why an answer was not accepted.
 func answerRefused(err error, run string) error {
-	if errors.Is(err, engine.ErrWaitAnswered) {
+	if errors.Is(err, waits.ErrAnswered) {
 		return &conflictError{"run " + run + ": the wait already has a different answer; nothing was changed"}
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -180,7 +180,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		Truncated string            `json:"truncated,omitempty"`
 	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.Ended()}
 	folder, size := r.Folder(), 0
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		if e.Seq <= args.After {
 			folder.Add(e)
 			return nil
@@ -240,7 +240,7 @@ func (d *account) readEvents(ctx context.Context, id string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	folder := r.Folder()
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		text, err := r.Event(folder.Expand(e))
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -163,7 +163,7 @@ func (c *call) record(action, target string) {
 
 func (c *call) deed(action, target string, status int) transport.Deed {
 	d := transport.Deed{At: c.began.UTC().Truncate(time.Microsecond), Principal: c.Principal,
-		Channel: string(engine.ChannelMCP), Action: action, Target: target, Status: status, Intent: c.intent}
+		Channel: string(event.ChannelMCP), Action: action, Target: target, Status: status, Intent: c.intent}
 	if c.visit != nil {
 		d.RequestID, d.Remote = c.visit.id, c.visit.remote
 	}

@@ -13,7 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -128,7 +129,7 @@ func (x *exchange) ownWait(q quotedWait) (w pending, ok bool, err error) {
 	}
 	w.Waiting, w.person, err = s.AskedAt(ctx, q.run, q.wait)
 	switch {
-	case errors.Is(err, engine.ErrWaitNotFound):
+	case errors.Is(err, waits.ErrNotFound):
 		return w, false, nil
 	case err != nil:
 		return w, false, err
@@ -145,7 +146,7 @@ func (x *exchange) ownWait(q quotedWait) (w pending, ok bool, err error) {
 // asked again instead.
 func (x *exchange) submitAnswer(w pending) (answered bool, err error) {
 	ctx, text := x.r.Context(), x.q.last()
-	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text), By: x.caller.Actor(engine.ChannelOpenAI)}
+	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text), By: x.caller.Actor(event.ChannelOpenAI)}
 	if w.person {
 		if err := x.caller.RequireApproval(); err != nil {
 			return false, err
@@ -158,7 +159,7 @@ func (x *exchange) submitAnswer(w pending) (answered bool, err error) {
 		}
 	}
 	err = x.caller.Service.Answer(ctx, x.run, a)
-	if errors.Is(err, engine.ErrAnswer) || errors.Is(err, engine.ErrWaitSignal) {
+	if errors.Is(err, waits.ErrAnswer) || errors.Is(err, waits.ErrSignalWait) {
 		return true, x.askAgain(w, "The answer was not accepted: "+err.Error()+".")
 	}
 	if err != nil {
@@ -269,7 +270,7 @@ func (x *exchange) replayPast(ctx context.Context, l *outputStream) error {
 	if x.from == 0 {
 		return nil
 	}
-	err := x.caller.Service.EachEvent(ctx, x.run, 0, func(e engine.Event) error {
+	err := x.caller.Service.EachEvent(ctx, x.run, 0, func(e event.Event) error {
 		if e.Seq > x.from {
 			return errReachedLast
 		}
@@ -313,15 +314,15 @@ func (x *exchange) interrupted() error {
 // outcome returns the answer for a run that has ended or waits.
 func (x *exchange) outcome(o project.Run) (answer, error) {
 	switch o.Status {
-	case engine.StatusCompleted:
+	case event.StatusCompleted:
 		return x.answerFrom(o, unmarked(x.run, expr.Text(o.Output)), nil), nil
-	case engine.StatusPaused:
+	case event.StatusPaused:
 		if open := waitsOf(o); len(open) > 0 {
 			return x.answerFrom(o, question(x.run, open[0]), &open[0].Waiting), nil
 		}
-	case engine.StatusCancelled:
-		return answer{}, x.ended(engine.CodeCancelled, "run "+x.run+" was cancelled")
-	case engine.StatusFailed:
+	case event.StatusCancelled:
+		return answer{}, x.ended(event.CodeCancelled, "run "+x.run+" was cancelled")
+	case event.StatusFailed:
 		if o.Error != nil {
 			where := ""
 			if o.Error.Node != nil && *o.Error.Node != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/openaiapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 )
@@ -314,7 +314,7 @@ func TestChat_IdempotencyKey(t *testing.T) {
 // client asked for it to be cancelled.
 func TestChat_ClientDisconnects(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]engine.Status{"": engine.StatusCompleted, "cancel": engine.StatusCancelled} {
+	for header, want := range map[string]event.Status{"": event.StatusCompleted, "cancel": event.StatusCancelled} {
 		speaking, left := make(chan struct{}), make(chan struct{})
 		w := newWorld(t, map[string]turn{
 			"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {
@@ -344,7 +344,7 @@ func TestChat_ClientDisconnects(t *testing.T) {
 		<-speaking
 		leave()
 		res.Body.Close()
-		if want == engine.StatusCompleted {
+		if want == event.StatusCompleted {
 			close(left)
 		}
 		if st, err := w.service.Wait(t.Context(), run); err != nil || st.Status != want {

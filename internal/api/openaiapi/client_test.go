@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/providers"
@@ -164,7 +164,7 @@ func (w *world) isCancelled(t *testing.T, workflow string) {
 	if len(heads) != 1 {
 		t.Fatalf("%d runs of %s", len(heads), workflow)
 	}
-	if st, err := w.service.Wait(t.Context(), heads[0].Run); err != nil || st.Status != engine.StatusCancelled {
+	if st, err := w.service.Wait(t.Context(), heads[0].Run); err != nil || st.Status != event.StatusCancelled {
 		t.Errorf("run of %s: %v, %v", workflow, st, err)
 	}
 }
@@ -187,10 +187,10 @@ func TestHocketClient(t *testing.T) {
 	}
 	defer outer.Close()
 	for name, want := range map[string]struct {
-		status engine.Status
+		status event.Status
 		output string
 		code   string
-	}{"pair": {engine.StatusCompleted, `"A poem."`, ""}, "broken": {engine.StatusFailed, "", "overloaded"}} {
+	}{"pair": {event.StatusCompleted, `"A poem."`, ""}, "broken": {event.StatusFailed, "", "overloaded"}} {
 		doc := strings.ReplaceAll(documents["poet.json"], "test/x", "inner/"+name)
 		wf, ds, err := outer.Load(t.Context(), "outer.json", []byte(doc), service.LoadOptions{})
 		if err != nil || ds.HasErrors() {

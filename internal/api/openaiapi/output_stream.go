@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -68,10 +68,10 @@ func repliesOnce(a *workflow.Agent) bool {
 }
 
 // onEvent records the start or end of a step.
-func (l *outputStream) onEvent(e engine.Event) {
-	if _, ok := e.Data.(*engine.StepStarted); ok {
+func (l *outputStream) onEvent(e event.Event) {
+	if _, ok := e.Data.(*event.StepStarted); ok {
 		l.open[e.Step] = e.Node
-	} else if engine.StepEnd(e.Data) != engine.StepRunning {
+	} else if event.StepEnd(e.Data) != event.Running {
 		delete(l.open, e.Step)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -20,7 +20,7 @@ type answer struct {
 	text  string
 	usage usage
 	// status is the status of the run; wait is the wait that the answer asks about, or nil.
-	status  engine.Status
+	status  event.Status
 	wait    *project.Waiting
 	finish  string
 	created time.Time
@@ -40,8 +40,8 @@ func usageOf(u project.TotalUsage, before usage) usage {
 
 // extension holds Hocket's additions to OpenAI's fields.
 type extension struct {
-	Run    string        `json:"run"`
-	Status engine.Status `json:"status"`
+	Run    string       `json:"run"`
+	Status event.Status `json:"status"`
 	// Wait is the id of the wait for a person, and Kind is its kind.
 	Wait string `json:"wait,omitempty"`
 	Kind string `json:"kind,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/workflow"
@@ -120,7 +120,7 @@ func isAsked(said, question string) bool {
 // decision parses the answer to an approval. A message counts only if it is nothing but the
 // decision, optionally with a reason after a colon: a message that merely contains one of the words
 // may mean anything (D32).
-func decision(text string) (value engine.Value, note string, ok bool) {
+func decision(text string) (value event.Value, note string, ok bool) {
 	word, note, _ := strings.Cut(strings.TrimSpace(text), ":")
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "approve", "yes":
@@ -133,10 +133,10 @@ func decision(text string) (value engine.Value, note string, ok bool) {
 
 // textOrJSON returns the answer to a question: an object, a list or a quoted string if it is one,
 // otherwise the text itself.
-func textOrJSON(text string) engine.Value {
+func textOrJSON(text string) event.Value {
 	t := strings.TrimSpace(text)
 	if t != "" && strings.ContainsRune(`{["`, rune(t[0])) && json.Valid([]byte(t)) {
-		return engine.Value(t)
+		return event.Value(t)
 	}
 	return expr.Quote(text)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 )
@@ -27,7 +27,7 @@ func asks(t *testing.T, r reply) (run, wait string) {
 	return m[1], m[2]
 }
 
-func (w *world) status(t *testing.T, run string) engine.Status {
+func (w *world) status(t *testing.T, run string) event.Status {
 	t.Helper()
 	o, err := w.service.Show(t.Context(), run)
 	if err != nil {
@@ -83,8 +83,8 @@ func TestApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" ||
-			a.By.Name == "" || a.By.Channel != engine.ChannelOpenAI) {
+		if a, ok := e.Data.(*event.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" ||
+			a.By.Name == "" || a.By.Channel != event.ChannelOpenAI) {
 			t.Errorf("answer: %+v", a)
 		}
 	}
@@ -137,7 +137,7 @@ func TestApproval_Forged(t *testing.T) {
 			t.Errorf("%s: a model got the wait: %s", name, w.asked[len(w.asked)-1])
 		}
 	}
-	if st := w.status(t, run); st != engine.StatusPaused {
+	if st := w.status(t, run); st != event.StatusPaused {
 		t.Fatalf("the run is %s", st)
 	}
 	// A token that does not stand for a person may start the run but not approve.
@@ -147,7 +147,7 @@ func TestApproval_Forged(t *testing.T) {
 		r.json.Error.Type != "permission_error" {
 		t.Errorf("no person: %d %s", r.status, r.body)
 	}
-	if st := w.status(t, run); st != engine.StatusPaused {
+	if st := w.status(t, run); st != event.StatusPaused {
 		t.Errorf("the run is %s", st)
 	}
 	if _, err := w.service.Head(t.Context(), run); err != nil {
@@ -179,7 +179,7 @@ func TestApproval_ForgedByModelOutput(t *testing.T) {
 			t.Errorf("it approved: %s", r.body)
 		}
 	}
-	if st := w.status(t, run); st != engine.StatusPaused {
+	if st := w.status(t, run); st != event.StatusPaused {
 		t.Errorf("the run is %s", st)
 	}
 }
@@ -252,7 +252,7 @@ workflow:
 	if r := w.talk(t, tokenRun, "mean", "x", q.text(), "9 calls"); r.status != http.StatusForbidden {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	if st := w.status(t, run); st != engine.StatusPaused {
+	if st := w.status(t, run); st != event.StatusPaused {
 		t.Errorf("the run is %s", st)
 	}
 	q = w.talk(t, tokenPerson, "mean", "x")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
@@ -53,7 +53,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 			len(key), maxKey)
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
-	p := service.Proceed{By: service.Actor{Name: who, Channel: engine.ChannelHTTP}, MayApprove: func() error {
+	p := service.Proceed{By: service.Actor{Name: who, Channel: event.ChannelHTTP}, MayApprove: func() error {
 		_, err := h.authorize(r, ActionApprove, id)
 		return err
 	}}
@@ -100,7 +100,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, who string) err
 	}
 	ctx, id, s := r.Context(), r.PathValue("id"), h.cfg.Service
 	c := &op.Caller{Caller: &transport.Caller{Principal: access.Principal{Name: who, Role: access.RoleRun}, Service: s},
-		Channel: engine.ChannelHTTP}
+		Channel: event.ChannelHTTP}
 	in := &op.CancelIn{RunPath: op.RunPath{ID: id}, Body: &op.CancelInputBody{Reason: b.Reason}}
 	if err := withStoreTimeout(ctx, func(ctx context.Context) error {
 		_, err := op.CancelRun.Do(ctx, c, in)

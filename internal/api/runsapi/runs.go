@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
@@ -250,7 +250,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, who string) err
 	}
 	out := page[json.RawMessage]{Items: []json.RawMessage{}}
 	folder := reader.Folder()
-	err = reader.Each(r.Context(), 0, func(e engine.Event) error { // an event refers to earlier ones
+	err = reader.Each(r.Context(), 0, func(e event.Event) error { // an event refers to earlier ones
 		if e.Seq > after {
 			if len(out.Items) == limit {
 				out.Next = strconv.FormatUint(e.Seq-1, 10)

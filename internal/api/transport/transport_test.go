@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -34,10 +34,10 @@ func TestProblemOf(t *testing.T) {
 		{access.ErrFullTokens, 409, "conflict", "at most 1000 tokens per namespace; revoke some"},
 		{&service.InvalidError{Err: errors.New("bad")}, 422, "invalid", "bad"},
 		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "run not found"},
-		{engine.ErrWaitAmbiguous, 409, "conflict", engine.ErrWaitAmbiguous.Error()},
+		{waits.ErrAmbiguous, 409, "conflict", waits.ErrAmbiguous.Error()},
 		{&service.BusyError{Session: "s", Run: "r"}, 409, "conflict", `session "s" is busy: its run r has not ended`},
 		{&service.LimitError{Limit: "runs", Max: 3}, 429, "limit", "limit reached: 3 runs at most"},
-		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
+		{waits.ErrClosed, 410, "gone", waits.ErrClosed.Error()},
 		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict",
 			`session "s" is busy: its run q has not ended`},
 		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run with this id already exists"},

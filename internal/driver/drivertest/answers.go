@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -45,26 +47,26 @@ func threeApprovals() *flow {
 }
 
 // actors returns who answered the waits of a run, or closed them at their deadline.
-func actors(events []engine.Event) (out []engine.Actor) {
+func actors(events []event.Event) (out []event.Actor) {
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			out = append(out, d.By)
-		case *engine.WaitClosed:
+		case *event.WaitClosed:
 			out = append(out, d.By)
 		}
 	}
 	return out
 }
 
-// waits returns the open waits of a run by node.
-func waits(events []engine.Event) map[string]string {
+// openWaits returns the open waits of a run by node.
+func openWaits(events []event.Event) map[string]string {
 	open := map[string]string{}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			open[e.Node] = d.Wait
-		case *engine.WaitAnswered, *engine.WaitClosed:
+		case *event.WaitAnswered, *event.WaitClosed:
 			delete(open, e.Node)
 		}
 	}
@@ -85,13 +87,13 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 		for early := range 3 { // number of answers while the sibling still runs
 			run := start(t, p, threeApprovals())
 			synctest.Wait()
-			open := waits(c.Events(t, run))
+			open := openWaits(c.Events(t, run))
 			if len(open) != 3 {
 				t.Fatalf("%d waits, want 3\n%s", len(open), show(c.Events(t, run)))
 			}
 			before := len(c.Events(t, run))
 			if err := p.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); !errors.Is(err,
-				engine.ErrWaitAmbiguous) {
+				waits.ErrAmbiguous) {
 				t.Fatalf("answer without id: %v, want ErrWaitAmbiguous", err)
 			}
 			if after := len(c.Events(t, run)); after != before {
@@ -99,17 +101,17 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 			}
 			for i, id := range order {
 				if i == early {
-					settle(t, c, p, run, engine.StatusPaused)
+					settle(t, c, p, run, event.StatusPaused)
 				}
 				if err := p.Answer(t.Context(), run,
 					engine.Answer{Wait: open[id], Value: text(decisions[id])}); err != nil {
 					t.Fatalf("answer %s of %v: %v", id, order, err)
 				}
 				if i >= early && i < 2 {
-					settle(t, c, p, run, engine.StatusPaused)
+					settle(t, c, p, run, event.StatusPaused)
 				}
 			}
-			settle(t, c, p, run, engine.StatusCompleted)
+			settle(t, c, p, run, event.StatusCompleted)
 			got := replies(c.Events(t, run))
 			for id, d := range decisions {
 				if n := len(got[id+"-"+d]); n != 1 {
@@ -127,8 +129,8 @@ func testAnswerOrders(t *testing.T, c Cluster) {
 func testDoubleAnswers(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(approval("ok"), agent("a")))
-	settle(t, c, p, run, engine.StatusPaused)
-	id := waits(c.Events(t, run))["ok"]
+	settle(t, c, p, run, event.StatusPaused)
+	id := openWaits(c.Events(t, run))["ok"]
 	var wg sync.WaitGroup
 	errs := make([]error, 100)
 	for i := range errs {
@@ -140,7 +142,7 @@ func testDoubleAnswers(t *testing.T, c Cluster) {
 			t.Fatalf("answer %d: %v", i, err)
 		}
 	}
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	if n := count(c.Events(t, run), "wait.answered"); n != 1 {
 		t.Errorf("%d answers in the journal, want 1", n)
 	}
@@ -148,11 +150,11 @@ func testDoubleAnswers(t *testing.T, c Cluster) {
 		t.Errorf("the same answer after the end: %v", err)
 	}
 	if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("reject")}); !errors.Is(err,
-		engine.ErrWaitAnswered) {
+		waits.ErrAnswered) {
 		t.Errorf("the opposite answer: %v, want ErrWaitAnswered", err)
 	}
 	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w99", Value: text("reject")}); !errors.Is(err,
-		engine.ErrWaitNotFound) {
+		waits.ErrNotFound) {
 		t.Errorf("an answer to no wait: %v, want ErrWaitNotFound", err)
 	}
 	closeAll(t, p)
@@ -169,7 +171,7 @@ func testAnswerRefused(t *testing.T, c Cluster) {
 	p.Kill()
 	q := c.Open(t, Options{World: w})
 	before := len(c.Events(t, run))
-	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("perhaps")}); !errors.Is(err, engine.ErrAnswer) {
+	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("perhaps")}); !errors.Is(err, waits.ErrAnswer) {
 		t.Errorf("answer that has no meaning: %v, want ErrAnswer", err)
 	}
 	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted {
@@ -182,9 +184,9 @@ func testAnswerRefused(t *testing.T, c Cluster) {
 	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	events := c.Events(t, run)
-	if d, ok := events[before].Data.(*engine.RunResumed); !ok || d.Reason != "recovered" {
+	if d, ok := events[before].Data.(*event.RunResumed); !ok || d.Reason != "recovered" {
 		t.Errorf("the first event after the kill is %s, want run.resumed: the time without owner must not count "+
 			"(D21)\n%s",
 			events[before].Data.Type(), show(events))
@@ -200,14 +202,14 @@ func testApproveAll(t *testing.T, c Cluster) {
 		}}}}
 	p := c.Open(t, Options{World: w, ApproveAll: true})
 	run := start(t, p, chain(approval("one"), approval("two"), agent("a")))
-	settle(t, c, p, run, engine.StatusCompleted)
-	if by := engine.LocalBy(engine.ChannelApproveAll); !slices.Equal(actors(c.Events(t, run)), []engine.Actor{by, by}) {
+	settle(t, c, p, run, event.StatusCompleted)
+	if by := event.LocalBy(event.ChannelApproveAll); !slices.Equal(actors(c.Events(t, run)), []event.Actor{by, by}) {
 		t.Errorf("the journal has answers by %v, want two by %v", actors(c.Events(t, run)), by)
 	}
 
 	question := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion,
 		Prompt: "why?"}}
-	settle(t, c, p, start(t, p, chain(question)), engine.StatusPaused)
+	settle(t, c, p, start(t, p, chain(question)), event.StatusPaused)
 
 	lost := start(t, p, chain(toolNode("a", "act")))
 	synctest.Wait()
@@ -216,7 +218,7 @@ func testApproveAll(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), lost); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, lost, engine.StatusPaused) // an unknown outcome is not an approval
+	settle(t, c, q, lost, event.StatusPaused) // an unknown outcome is not an approval
 	closeAll(t, q)
 }
 
@@ -231,8 +233,8 @@ func testInbox(t *testing.T, c Cluster) {
 	run := start(t, owner, f())
 	synctest.Wait()
 	began := time.Now()
-	ann := engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP}
-	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("what?")}); !errors.Is(err, engine.ErrAnswer) {
+	ann := event.Actor{Name: "ann", Token: "t1", Channel: event.ChannelHTTP}
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("what?")}); !errors.Is(err, waits.ErrAnswer) {
 		t.Errorf("bad answer through the inbox: %v, want ErrAnswer", err)
 	}
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k",
@@ -245,8 +247,8 @@ func testInbox(t *testing.T, c Cluster) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("two requests took %s; owners are signalled", took)
 	}
-	settle(t, c, other, run, engine.StatusCompleted)
-	if got := actors(c.Events(t, run)); !slices.Equal(got, []engine.Actor{ann}) {
+	settle(t, c, other, run, event.StatusCompleted)
+	if got := actors(c.Events(t, run)); !slices.Equal(got, []event.Actor{ann}) {
 		t.Errorf("the journal has answers by %v, want one by %v", got, ann)
 	}
 
@@ -255,7 +257,7 @@ func testInbox(t *testing.T, c Cluster) {
 	if err := other.Cancel(t.Context(), run, "from afar"); err != nil {
 		t.Errorf("cancel through the inbox: %v", err)
 	}
-	settle(t, c, other, run, engine.StatusCancelled)
+	settle(t, c, other, run, event.StatusCancelled)
 	closeAll(t, owner, other)
 }
 
@@ -276,7 +278,7 @@ func testInboxDeath(t *testing.T, c Cluster) {
 	if err != nil {
 		t.Errorf("answer to a run whose owner died: %v", err)
 	}
-	settle(t, c, other, run, engine.StatusCompleted)
+	settle(t, c, other, run, event.StatusCompleted)
 	closeAll(t, other)
 }
 
@@ -286,18 +288,18 @@ func testReopen(t *testing.T, c Cluster) {
 	most := 2
 	f.Limits.MaxSteps = &most
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusFailed)
+	settle(t, c, p, run, event.StatusFailed)
 	if err := p.Resume(t.Context(), run); !errors.Is(err, engine.ErrEnded) {
 		t.Errorf("resume: %v, want ErrEnded", err)
 	}
 	more := 10
 	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more},
-		engine.LocalBy(engine.ChannelCLI)); err != nil {
+		event.LocalBy(event.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more},
-		engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrNotReopenable) {
+		event.LocalBy(event.ChannelCLI)); !errors.Is(err, engine.ErrNotReopenable) {
 		t.Errorf("reopen of a completed run: %v, want ErrNotReopenable", err)
 	}
 	if got := replies(c.Events(t, run)); fmt.Sprint(len(got["a"]), len(got["b"]), len(got["c"])) != "1 1 1" {

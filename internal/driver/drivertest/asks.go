@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/sim"
 )
 
@@ -17,9 +18,9 @@ func asking() (*flow, *sim.World) {
 		if c.Node == "z" {
 			return engine.FuncResult{Output: c.Input}
 		}
-		return engine.FuncResult{Update: map[string]engine.Value{"n": engine.Value("1")}, Output: text("not this"),
-			Signals: []engine.SignalRaised{{Signal: "human_input_required", Message: "Sure?",
-				Data: map[string]engine.Value{"options": engine.Value(`["yes", "no"]`)}}}}
+		return engine.FuncResult{Update: map[string]event.Value{"n": event.Value("1")}, Output: text("not this"),
+			Signals: []event.SignalRaised{{Signal: "human_input_required", Message: "Sure?",
+				Data: map[string]event.Value{"options": event.Value(`["yes", "no"]`)}}}}
 	}}
 	return chain(funcNode("q"), funcNode("z")), w
 }
@@ -30,13 +31,13 @@ func testAsk(t *testing.T, c Cluster) {
 	f, w := asking()
 	p := c.Open(t, Options{World: w})
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	closeAll(t, p)
 	p = c.Open(t, Options{World: w})
 	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: text("yes")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	events := c.Events(t, run)
 	if n := count(events, "func.called"); n != 2 {
 		t.Errorf("%d calls of functions\n%s", n, show(events))
@@ -53,7 +54,7 @@ func testAsk(t *testing.T, c Cluster) {
 		t.Errorf("output and state %s\n%s", got, show(events))
 	}
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && (d.Prompt != "Sure?" || len(d.Options) != 2) {
+		if d, ok := e.Data.(*event.WaitOpened); ok && (d.Prompt != "Sure?" || len(d.Options) != 2) {
 			t.Errorf("asked %+v", d)
 		}
 	}
@@ -65,7 +66,7 @@ func testAskFaults(t *testing.T, c Cluster) {
 	f, w := asking()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
-	if want["end"] != engine.Type("run.completed") || count(clean, "wait.opened") != 1 {
+	if want["end"] != event.Type("run.completed") || count(clean, "wait.opened") != 1 {
 		t.Fatal(show(clean))
 	}
 	for how, k := range faults(c, 2, writes, sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent) {

@@ -17,6 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -34,7 +36,7 @@ func testLinear(t *testing.T, c Cluster) {
 		return sim.FaultNone
 	}})
 	run := start(t, p, chain(agent("a"), agent("b")))
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	if want := []string{"append", "append", "append"}; !slices.Equal(ops, want) {
 		t.Errorf("writes %v, want %v: one commit a result, the last gives the run up too", ops, want)
 	}
@@ -72,7 +74,7 @@ func testParallel(t *testing.T, c Cluster) {
 		then("f/join", agent("end"))
 	began := time.Now()
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	if took := time.Since(began); took != 3*time.Second {
 		t.Errorf("took %s, want 3s: branches run side by side", took)
 	}
@@ -110,7 +112,7 @@ func testStartRefused(t *testing.T, c Cluster) {
 	if _, err := p.Start(t.Context(), spec); !errors.Is(err, journal.ErrExists) {
 		t.Errorf("second start of r2: %v, want ErrExists", err)
 	}
-	settle(t, c, p, "r2", engine.StatusCompleted)
+	settle(t, c, p, "r2", event.StatusCompleted)
 	if _, err := p.Start(t.Context(), spec); !errors.Is(err, journal.ErrExists) {
 		t.Errorf("third start of r2: %v, want ErrExists", err)
 	}
@@ -129,7 +131,7 @@ func testCancel(t *testing.T, c Cluster) {
 	if err := p.Cancel(t.Context(), run, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("cancelling took %s", took)
 	}
@@ -152,13 +154,13 @@ func testCancelDeaf(t *testing.T, c Cluster) {
 	if err := p.Cancel(t.Context(), run, ""); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("cancelling took %s, more than 5s", took)
 	}
 	// The abandoned call holds no slot.
 	w.Model = nil
-	settle(t, c, p, start(t, p, chain(agent("a"))), engine.StatusCompleted)
+	settle(t, c, p, start(t, p, chain(agent("a"))), event.StatusCompleted)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the slot of the deaf call was free after %s", took)
 	}
@@ -169,13 +171,13 @@ func testCancelDeaf(t *testing.T, c Cluster) {
 func testCancelPaused(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(approval("ok"), agent("a")))
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	if err := p.Cancel(t.Context(), run, "no"); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 	if err := p.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: text("approve")}); !errors.Is(err,
-		engine.ErrWaitClosed) {
+		waits.ErrClosed) {
 		t.Errorf("answer to a cancelled run: %v, want ErrWaitClosed", err)
 	}
 	closeAll(t, p)
@@ -199,7 +201,7 @@ func testCancelInterrupted(t *testing.T, c Cluster) {
 	if err := q.Cancel(t.Context(), run, ""); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCancelled)
+	settle(t, c, q, run, event.StatusCancelled)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("cancelling took %s, though no call was in flight", took)
 	}
@@ -220,7 +222,7 @@ func testDeafTimeout(t *testing.T, c Cluster) {
 	n.CallTimeout = workflow.Duration(3 * time.Second)
 	began := time.Now()
 	run := start(t, p, chain(n))
-	settle(t, c, p, run, engine.StatusFailed)
+	settle(t, c, p, run, event.StatusFailed)
 	if took := time.Since(began); took > 6*time.Second {
 		t.Errorf("failing took %s", took)
 	}
@@ -240,10 +242,10 @@ func testLateResult(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	f := chain().fork("", "f", workflow.Fork{Until: workflow.UntilAny}, nodes(agent("slow")), nodes(agent("fast")))
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	late := 0
 	for _, e := range c.Events(t, run) {
-		if d, ok := e.Data.(*engine.ModelReplied); ok && d.Late {
+		if d, ok := e.Data.(*event.ModelReplied); ok && d.Late {
 			late++
 			if d.Usage == nil {
 				t.Error("the late answer's usage is lost")
@@ -266,7 +268,7 @@ func testPanics(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	for _, f := range []*flow{chain(agent("a")), chain(toolNode("a", "boom"))} {
 		run := start(t, p, f)
-		settle(t, c, p, run, engine.StatusFailed)
+		settle(t, c, p, run, event.StatusFailed)
 		if log := show(c.Events(t, run)); !strings.Contains(log, "panicked: ") {
 			t.Errorf("the failure does not tell of the panic\n%s", log)
 		}
@@ -293,11 +295,11 @@ func testRetrySlots(t *testing.T, c Cluster) {
 	slow := start(t, p, chain(n))
 	synctest.Wait()
 	began := time.Now()
-	settle(t, c, p, start(t, p, chain(agent("a"), agent("b"))), engine.StatusCompleted)
+	settle(t, c, p, start(t, p, chain(agent("a"), agent("b"))), event.StatusCompleted)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("a run waited %s for the slot of a retry that sleeps", took)
 	}
-	settle(t, c, p, slow, engine.StatusCompleted)
+	settle(t, c, p, slow, event.StatusCompleted)
 	if took := time.Since(began); took < 20*time.Second {
 		t.Errorf("retries came after %s, though 10s were asked for twice", took)
 	}
@@ -330,7 +332,7 @@ func testManyRuns(t *testing.T, c Cluster) {
 		ids = append(ids, start(t, p, chain(agent("a"), agent("b"), agent("c"))))
 	}
 	for _, id := range ids {
-		settle(t, c, p, id, engine.StatusCompleted)
+		settle(t, c, p, id, event.StatusCompleted)
 	}
 	closeAll(t, p)
 }
@@ -341,7 +343,7 @@ func testFuncs(t *testing.T, c Cluster) {
 		case "boom":
 			panic("in a function")
 		case "bad":
-			return engine.FuncResult{Output: engine.Value(`{"no json`)}
+			return engine.FuncResult{Output: event.Value(`{"no json`)}
 		}
 		return engine.FuncResult{Output: text("from " + f.Func)}
 	}}
@@ -349,10 +351,10 @@ func testFuncs(t *testing.T, c Cluster) {
 	fn := func(name string) *flow {
 		return chain(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: name}})
 	}
-	settle(t, c, p, start(t, p, fn("good")), engine.StatusCompleted)
+	settle(t, c, p, start(t, p, fn("good")), event.StatusCompleted)
 	for _, name := range []string{"boom", "bad"} {
 		run := start(t, p, fn(name))
-		settle(t, c, p, run, engine.StatusFailed)
+		settle(t, c, p, run, event.StatusFailed)
 	}
 	closeAll(t, p)
 }
@@ -375,14 +377,14 @@ func testKept(t *testing.T, c Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	closeAll(t, p)
 
 	q := c.Open(t, Options{World: w})
 	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	if want := []string{"sim/of-the-flags"}; !slices.Equal(models, want) {
 		t.Errorf("models asked: %v, want %v", models, want)
 	}

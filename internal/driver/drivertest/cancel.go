@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -16,7 +17,7 @@ import (
 func startTyped(t *testing.T, p Process, f *flow) string {
 	t.Helper()
 	f.Rules = workflow.TypedRules()
-	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Input: engine.Value(`{"n":1}`)})
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Input: event.Value(`{"n":1}`)})
 	if err != nil {
 		t.Fatalf("start: %v", err)
 	}
@@ -34,7 +35,7 @@ func testCancelFunc(t *testing.T, c Cluster) {
 		if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
 			t.Errorf("note: %v", err)
 		}
-		return engine.FuncResult{Output: text("done"), Update: map[string]engine.Value{"n": engine.Value("2")}}
+		return engine.FuncResult{Output: text("done"), Update: map[string]event.Value{"n": event.Value("2")}}
 	}}
 	p := c.Open(t, Options{World: w})
 	run := startTyped(t, p, chain(funcNode("a"), funcNode("b")))
@@ -42,7 +43,7 @@ func testCancelFunc(t *testing.T, c Cluster) {
 	if err := p.Cancel(t.Context(), run, "enough"); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 	if events := c.Events(t, run); count(events, "step.completed") != 1 || count(events, "step.started") != 1 ||
 		count(events, "func.noted") != 1 {
 		t.Errorf("what the function gave is lost, or another one was begun\n%s", show(events))
@@ -65,7 +66,7 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 	if err := p.Cancel(t.Context(), run, ""); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 	if took := time.Since(began); took != 5*time.Second {
 		t.Errorf("cancelling took %s, want 5s", took)
 	}
@@ -74,7 +75,7 @@ func testCancelDeafFunc(t *testing.T, c Cluster) {
 		t.Errorf("the step did not end as cancelled\n%s", show(events))
 	}
 	w.Func = nil
-	settle(t, c, p, startTyped(t, p, chain(funcNode("a"))), engine.StatusCompleted)
+	settle(t, c, p, startTyped(t, p, chain(funcNode("a"))), event.StatusCompleted)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the slot of the deaf function was free after %s", took)
 	}
@@ -96,7 +97,7 @@ func testCancelFuncFaults(t *testing.T, c Cluster) {
 					}
 					<-ctx.Done()
 					if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+						return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error()}}
 					}
 					return engine.FuncResult{Output: text("done")}
 				}}
@@ -125,7 +126,7 @@ func testCancelFuncFaults(t *testing.T, c Cluster) {
 			}
 			s, err := q.Wait(t.Context(), run)
 			events := c.Events(t, run)
-			switch last, isCancelled := events[len(events)-1].Data.(*engine.RunCancelled); {
+			switch last, isCancelled := events[len(events)-1].Data.(*event.RunCancelled); {
 			case err != nil || s.Interrupted || isCancelled != kept || isCancelled && last.Reason != "enough":
 				t.Errorf("fault %v at write %d: %+v, %v\n%s", how, k, s, err, show(events))
 			case kept && calls != 1:

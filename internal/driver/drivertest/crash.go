@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/longtest"
 	"github.com/hocket-run/hocket/internal/model"
@@ -39,13 +40,13 @@ func testInterrupt(t *testing.T, c Cluster) {
 		t.Errorf("closing took %s", took)
 	}
 	q := c.Open(t, Options{World: w})
-	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted || s.Status != engine.StatusRunning {
+	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted || s.Status != event.StatusRunning {
 		t.Fatalf("after close: %+v, %v; want running and interrupted", s, err)
 	}
 	if err := q.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	if n := w.Count("model", "kept"); n != 1 {
 		t.Errorf("%d calls of kept, want 1: its answer came in time (D8)", n)
 	}
@@ -111,7 +112,7 @@ func fullWorkflow() (*flow, *sim.World) {
 // drive runs the workflow f to its end, whatever processes die on the way, and returns its events
 // and the number of writes of the process that ended it.
 func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (
-	events []engine.Event, writes int) {
+	events []event.Event, writes int) {
 	t.Helper()
 	run, begun := "r", false
 	for process := range 10 {
@@ -136,7 +137,7 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 				err = p.Resume(t.Context(), run)
 			}
 			if err == nil {
-				var s engine.Status
+				var s event.Status
 				s, err = waitAnswer(t, p, c, run)
 				if err == nil && s.Ended() {
 					writes = p.Writes()
@@ -162,14 +163,14 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 }
 
 // waitAnswer waits for the run and answers its approval, or sends its signals.
-func waitAnswer(t *testing.T, p Process, c Cluster, run string) (engine.Status, error) {
+func waitAnswer(t *testing.T, p Process, c Cluster, run string) (event.Status, error) {
 	for {
 		s, err := p.Wait(t.Context(), run)
-		if err != nil || s.Status != engine.StatusPaused {
+		if err != nil || s.Status != event.StatusPaused {
 			return s.Status, err
 		}
 		events := c.Events(t, run)
-		for _, id := range waits(events) {
+		for _, id := range openWaits(events) {
 			answers := signalsFor(events, id)
 			if answers == nil {
 				answers = []engine.Answer{{Wait: id, Value: text("approve")}}
@@ -185,27 +186,27 @@ func waitAnswer(t *testing.T, p Process, c Cluster, run string) (engine.Status, 
 
 // outcome returns what must not depend on crashes: the nodes that ran, their outputs, and how the
 // run ended.
-func outcome(events []engine.Event) map[string]any {
+func outcome(events []event.Event) map[string]any {
 	out := map[string]any{}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.StepCompleted:
+		case *event.StepCompleted:
 			key := "step " + e.Node
 			list, _ := out[key].([]string)
 			out[key] = append(list, fmt.Sprint(d.Ports))
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			key := "reply " + e.Node
 			list, _ := out[key].([]string)
 			out[key] = append(list, d.Message.Text.String())
-		case *engine.SignalReceived:
+		case *event.SignalReceived:
 			list, _ := out["kept"].([]string)
 			out["kept"] = append(list, d.Key+" "+string(d.Value))
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			if d.Key != "" {
 				list, _ := out["taken"].([]string)
 				out["taken"] = append(list, d.Wait+" "+d.Key+" "+string(d.Answer))
 			}
-		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+		case *event.RunCompleted, *event.RunFailed, *event.RunCancelled:
 			out["end"] = e.Data.Type()
 		}
 	}
@@ -234,7 +235,7 @@ func testKillEverywhere(t *testing.T, c Cluster) {
 	f, w := fullWorkflow()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
-	if want["end"] != engine.Type("run.completed") {
+	if want["end"] != event.Type("run.completed") {
 		t.Fatalf("the run does not complete\n%s", show(clean))
 	}
 	if writes < 10 {
@@ -337,7 +338,7 @@ func testLong(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	for _, call := range w.Calls()[:calls-1] {
 		if w.Started(call.Key) != 1 {
 			t.Errorf("call %s was made %d times (D8)", call.Key, w.Started(call.Key))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -50,24 +52,24 @@ func ranLate(t *testing.T, c Cluster, run string) {
 func testDeadline(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, withDeadline())
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	time.Sleep(due - time.Millisecond)
 	synctest.Wait()
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	time.Sleep(time.Millisecond)
 	synctest.Wait()
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	ranLate(t, c, run)
-	if by := actors(c.Events(t, run)); len(by) != 1 || by[0] != (engine.Actor{Channel: engine.ChannelClock}) {
+	if by := actors(c.Events(t, run)); len(by) != 1 || by[0] != (event.Actor{Channel: event.ChannelClock}) {
 		t.Errorf("the wait was closed by %v, want the clock", by)
 	}
 
 	answered := start(t, p, withDeadline())
-	settle(t, c, p, answered, engine.StatusPaused)
+	settle(t, c, p, answered, event.StatusPaused)
 	if err := p.Answer(t.Context(), answered, engine.Answer{Value: text("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, answered, engine.StatusCompleted)
+	settle(t, c, p, answered, event.StatusCompleted)
 	time.Sleep(2 * due)
 	if n := count(c.Events(t, answered), "timer.fired"); n != 0 {
 		t.Error("the deadline of an answered wait fired")
@@ -85,7 +87,7 @@ func afterRestart(t *testing.T, c Cluster, f *flow) {
 	t.Helper()
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	p.Kill()
 	time.Sleep(due / 2)
 	q := c.Open(t, Options{World: &sim.World{}})
@@ -94,7 +96,7 @@ func afterRestart(t *testing.T, c Cluster, f *flow) {
 	wg.Go(func() { q.Maintain(ctx) })
 	time.Sleep(due/2 + time.Minute)
 	synctest.Wait()
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	ranLate(t, c, run)
 	cancel()
 	wg.Wait()
@@ -104,16 +106,16 @@ func afterRestart(t *testing.T, c Cluster, f *flow) {
 func testDeadlineTouch(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, withDeadline())
-	settle(t, c, p, run, engine.StatusPaused)
-	id := waits(c.Events(t, run))["ok"]
+	settle(t, c, p, run, event.StatusPaused)
+	id := openWaits(c.Events(t, run))["ok"]
 	p.Kill()
 	time.Sleep(2 * due)
 	q := c.Open(t, Options{World: &sim.World{}})
 	if err := q.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); !errors.Is(err,
-		engine.ErrWaitClosed) {
+		waits.ErrClosed) {
 		t.Errorf("answer after the deadline: %v, want ErrWaitClosed", err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	ranLate(t, c, run)
 	closeAll(t, q)
 }
@@ -139,13 +141,13 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 	events := c.Events(t, run)
-	opened := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == "wait.opened" })
+	opened := slices.IndexFunc(events, func(e event.Event) bool { return e.Data.Type() == "wait.opened" })
 	if opened < 0 {
 		t.Fatalf("no wait was opened\n%s", show(events))
 	}
-	for typ, after := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second,
+	for typ, after := range map[event.Type]time.Duration{"wait.reminded": 25 * time.Second,
 		"wait.closed": 30 * time.Second} {
-		i := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == typ })
+		i := slices.IndexFunc(events, func(e event.Event) bool { return e.Data.Type() == typ })
 		if i < 0 {
 			t.Errorf("no %s\n%s", typ, show(events))
 		} else if late := events[i].At.Sub(events[opened].At.Add(after)); late < 0 || late > time.Second {
@@ -172,12 +174,12 @@ func testReminders(t *testing.T, c Cluster) {
 	}
 	answered := start(t, p, chain(own, agent("a")))
 	for _, run := range []string{run, ownRun, allRun, answered} {
-		settle(t, c, p, run, engine.StatusPaused)
+		settle(t, c, p, run, event.StatusPaused)
 	}
 	if err := p.Answer(t.Context(), answered, engine.Answer{Value: text("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, answered, engine.StatusCompleted)
+	settle(t, c, p, answered, event.StatusCompleted)
 	p.Kill()
 	time.Sleep(due / 2)
 	q := c.Open(t, Options{World: &sim.World{}})
@@ -199,11 +201,11 @@ func testReminders(t *testing.T, c Cluster) {
 		}
 	}
 	for _, run := range []string{run, ownRun, allRun} {
-		settle(t, c, q, run, engine.StatusPaused)
+		settle(t, c, q, run, event.StatusPaused)
 		if err := q.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); err != nil {
 			t.Fatal(err)
 		}
-		settle(t, c, q, run, engine.StatusCompleted)
+		settle(t, c, q, run, event.StatusCompleted)
 	}
 	cancel()
 	wg.Wait()

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 )
@@ -60,7 +60,7 @@ func testHung(t *testing.T, c Cluster) {
 	var maintaining sync.WaitGroup
 	maintaining.Go(func() { heir.Maintain(ctx) })
 	time.Sleep(time.Minute)
-	if n := count(c.Events(t, run), (*engine.RunCompleted)(nil).Type()); n != 0 || w.Count("model", "b") != 1 {
+	if n := count(c.Events(t, run), (*event.RunCompleted)(nil).Type()); n != 0 || w.Count("model", "b") != 1 {
 		t.Fatalf("%d ends, %d calls of b: the run was taken from a process that gives signs of life", n,
 			w.Count("model", "b"))
 	}
@@ -70,7 +70,7 @@ func testHung(t *testing.T, c Cluster) {
 		t.Fatalf("%d calls of b: the run was taken over too early", n)
 	}
 	time.Sleep(takeOverAfter)
-	settle(t, c, heir, run, engine.StatusCompleted)
+	settle(t, c, heir, run, event.StatusCompleted)
 	before := c.Events(t, run)
 	hung.Mute(false)
 	time.Sleep(6 * time.Second) // one heartbeat
@@ -112,7 +112,7 @@ func testNotHung(t *testing.T, c Cluster) {
 	}
 	time.Sleep(2 * takeOverAfter)
 	close(w.free)
-	settle(t, c, owner, run, engine.StatusCompleted)
+	settle(t, c, owner, run, event.StatusCompleted)
 	if n := w.Count("model", "b"); n != 1 {
 		t.Errorf("%d calls of b: the run was taken from a process that could give no sign of life", n)
 	}
@@ -139,7 +139,7 @@ func testTakeOver(t *testing.T, c Cluster) {
 	if err := heir.Cancel(t.Context(), run, "it hangs"); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, heir, run, engine.StatusCancelled)
+	settle(t, c, heir, run, event.StatusCancelled)
 	before := c.Events(t, run)
 	close(w.free)
 	synctest.Wait()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -27,19 +28,19 @@ func testLaunch(t *testing.T, c Cluster) {
 	if begun, err := l.Wait(t.Context()); !begun || err != nil {
 		t.Fatalf("begun %t, %v", begun, err)
 	}
-	var seen []engine.Event
-	state, err := p.Follow(t.Context(), "launched", func(e *engine.Event) error {
+	var seen []event.Event
+	state, err := p.Follow(t.Context(), "launched", func(e *event.Event) error {
 		seen = append(seen, *e)
 		return nil
 	})
-	if err != nil || state.Status != engine.StatusCompleted {
+	if err != nil || state.Status != event.StatusCompleted {
 		t.Errorf("%+v, %v", state, err)
 	}
 	if diff := cmp.Diff(c.Events(t, "launched"), seen); diff != "" {
 		t.Errorf("what was followed is not the journal:\n%s", diff)
 	}
 	enough := errors.New("enough")
-	if _, err := p.Follow(t.Context(), "launched", func(*engine.Event) error { return enough }); !errors.Is(err,
+	if _, err := p.Follow(t.Context(), "launched", func(*event.Event) error { return enough }); !errors.Is(err,
 		enough) {
 		t.Errorf("follow: %v, want the consumer's error", err)
 	}
@@ -79,11 +80,11 @@ func testInterruptOne(t *testing.T, c Cluster) {
 		t.Errorf("%+v, %v; want interrupted", s, err)
 	}
 	close(hold)
-	settle(t, c, p, other, engine.StatusCompleted)
+	settle(t, c, p, other, event.StatusCompleted)
 	if err := p.Resume(t.Context(), stopped); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, stopped, engine.StatusCompleted)
+	settle(t, c, p, stopped, event.StatusCompleted)
 	if err := p.Interrupt(t.Context(), stopped); err != nil {
 		t.Errorf("interrupt of a run that is not driven: %v", err)
 	}
@@ -94,7 +95,7 @@ func testClock(t *testing.T, c Cluster) {
 	at := time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)
 	p := c.Open(t, Options{World: &sim.World{}, Now: func() time.Time { return at }})
 	run := start(t, p, chain(agent("a")))
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	for _, e := range c.Events(t, run) {
 		if !e.At.Equal(at) {
 			t.Errorf("event %d at %s, want %s", e.Seq, e.At, at)
@@ -111,7 +112,7 @@ func testForeign(t *testing.T, c Cluster) {
 	program := c.Open(t, Options{World: w})
 	run := start(t, program,
 		chain(approval("ok"), workflow.Node{ID: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "f"}}))
-	settle(t, c, program, run, engine.StatusPaused)
+	settle(t, c, program, run, event.StatusPaused)
 	server := c.Open(t, Options{World: w, Foreign: true})
 	if foreign, err := server.IsForeign(t.Context(), run); !foreign || err != nil {
 		t.Errorf("foreign %t, %v", foreign, err)
@@ -123,7 +124,7 @@ func testForeign(t *testing.T, c Cluster) {
 	if left, err := server.Left(t.Context(), run); !left || err != nil {
 		t.Errorf("left %t, %v", left, err)
 	}
-	settle(t, c, server, run, engine.StatusPaused)
+	settle(t, c, server, run, event.StatusPaused)
 	if err := program.TakeAnswers(t.Context(), func(journal.Head) bool { return false }); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +134,7 @@ func testForeign(t *testing.T, c Cluster) {
 	if err := program.TakeAnswers(t.Context(), func(h journal.Head) bool { return h.Run == run }); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, program, run, engine.StatusCompleted)
+	settle(t, c, program, run, event.StatusCompleted)
 	closeAll(t, program) // the request is settled after the run continued
 	if left, err := server.Left(t.Context(), run); left || err != nil {
 		t.Errorf("left %t after it was taken, %v", left, err)
@@ -149,7 +150,7 @@ func testExtend(t *testing.T, c Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusFailed)
+	settle(t, c, p, run, event.StatusFailed)
 	spent, parent, err := c.Runs(t).Spent(t.Context(), run)
 	if err != nil || spent.Calls != 1 || parent == nil || parent.MaxCalls != 1 {
 		t.Errorf("spent %+v of %+v, %v", spent, parent, err)
@@ -157,7 +158,7 @@ func testExtend(t *testing.T, c Cluster) {
 	if err := p.Extend(t.Context(), run, &workflow.Budget{MaxCalls: 5}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	if spent, parent, err := c.Runs(t).Spent(t.Context(), run); err != nil || spent.Calls != 2 || parent.MaxCalls != 5 {
 		t.Errorf("spent %+v of %+v, %v", spent, parent, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -86,7 +87,7 @@ func (c *itemCalls) end(item int, ok bool) {
 
 // check checks how often each item was processed, and that the run returned the list of all results
 // in item order.
-func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map[int]int) {
+func (c *itemCalls) check(t *testing.T, f *flow, events []event.Event, want map[int]int) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +126,7 @@ func testMap(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: w})
 	f := mapOver(7)
 	run := start(t, p, f)
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 	calls.check(t, f, c.Events(t, run), map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1})
 	if slices.IsSorted(calls.ended) {
 		t.Errorf("the results came in the order of the items: %v", calls.ended)
@@ -146,7 +147,7 @@ func testMapDeath(t *testing.T, c Cluster) {
 	if err := heir.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, heir, run, engine.StatusCompleted)
+	settle(t, c, heir, run, event.StatusCompleted)
 	calls.check(t, f, c.Events(t, run), map[int]int{0: 1, 1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 1, 7: 1, 8: 1})
 	closeAll(t, heir)
 }

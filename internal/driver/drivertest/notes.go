@@ -13,6 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,12 +32,12 @@ func substeps() (*flow, *sim.World) {
 	w := &sim.World{}
 	w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		for i, key := range []string{"k1", "k2"} {
-			_, err := w.Once(run, c, rec, key, func() (engine.Value, error) { return text("did " + key), nil })
+			_, err := w.Once(run, c, rec, key, func() (event.Value, error) { return text("did " + key), nil })
 			if err == nil && i == 0 && c.Node == "a" && c.Attempt == 1 {
 				err = errors.New("try again")
 			}
 			if err != nil {
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+				return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error(),
 					Retryable: true}}
 			}
 		}
@@ -51,7 +53,7 @@ func testNotes(t *testing.T, c Cluster) {
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want, once := outcome(clean), map[string]int{"a.1/k1": 1, "a.1/k2": 1, "x.3/k1": 1, "x.3/k2": 1, "y.4/k1": 1,
 		"y.4/k2": 1}
-	if want["end"] != engine.Type("run.completed") || count(clean, "func.noted") != len(once) || len(w.Wrong()) > 0 {
+	if want["end"] != event.Type("run.completed") || count(clean, "func.noted") != len(once) || len(w.Wrong()) > 0 {
 		t.Fatalf("wrong %q\n%s", w.Wrong(), show(clean))
 	}
 	if d := cmp.Diff(w.Noted(), once); d != "" {
@@ -101,10 +103,10 @@ func testNotesRefused(t *testing.T, c Cluster) {
 	}}
 	p := c.Open(t, Options{World: w})
 	run := start(t, p, chain(funcNode("refused")))
-	if err := <-results; !errors.Is(err, engine.ErrNote) {
+	if err := <-results; !errors.Is(err, loop.ErrNote) {
 		t.Errorf("without key: %v, want ErrNote", err)
 	}
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 
 	run = start(t, p, chain(funcNode("cancelled")))
 	synctest.Wait()
@@ -114,7 +116,7 @@ func testNotesRefused(t *testing.T, c Cluster) {
 	if err := <-results; !errors.Is(err, engine.ErrNoteLate) {
 		t.Errorf("of a cancelled call: %v, want ErrNoteLate", err)
 	}
-	settle(t, c, p, run, engine.StatusCancelled)
+	settle(t, c, p, run, event.StatusCancelled)
 
 	hold = make(chan struct{})
 	run = start(t, p, chain(funcNode("fenced")))
@@ -124,9 +126,9 @@ func testNotesRefused(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	close(hold)
-	if err := <-results; err == nil || errors.Is(err, engine.ErrNote) {
+	if err := <-results; err == nil || errors.Is(err, loop.ErrNote) {
 		t.Errorf("of a process that lost the run: %v", err)
 	}
 	if events := c.Events(t, run); count(events, "func.noted") > 0 {
@@ -141,13 +143,13 @@ func testNotesInterrupted(t *testing.T, c Cluster) {
 	var did []string
 	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		for _, key := range []string{"k1", "k2", "k3"} {
-			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool {
+			if slices.ContainsFunc(f.Notes, func(had loop.Note) bool {
 				return had.Key == key && string(had.Value) == `"`+key+`"`
 			}) {
 				continue
 			}
 			if key == "k3" && len(did) == 2 { // the first process stops here
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: "cut off"}}
+				return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: "cut off"}}
 			}
 			did = append(did, key)
 			if key == "k2" {
@@ -173,7 +175,7 @@ func testNotesInterrupted(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	if got := strings.Join(did, ","); got != "k1,k2,/,k3" {
 		t.Errorf("sub-steps %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -41,7 +42,7 @@ func testFenced(t *testing.T, c Cluster) {
 	if err := heir.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, heir, run, engine.StatusCompleted)
+	settle(t, c, heir, run, event.StatusCompleted)
 	before := c.Events(t, run)
 	mu.Lock()
 	close(hung[0])
@@ -81,11 +82,11 @@ func testFencedRefusal(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	time.Sleep(1500 * time.Millisecond)
-	id := waits(c.Events(t, run))["ok"]
+	id := openWaits(c.Events(t, run))["ok"]
 	if err := zombie.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("yes")}); err != nil {
 		t.Errorf("answer by way of a fenced process: %v", err)
 	}
-	settle(t, c, heir, run, engine.StatusCompleted)
+	settle(t, c, heir, run, event.StatusCompleted)
 	closeAll(t, heir, zombie)
 }
 
@@ -118,7 +119,7 @@ func testTwoResume(t *testing.T, c Cluster) {
 	if won != 1 {
 		t.Errorf("%d processes own the run, want 1", won)
 	}
-	settle(t, c, ps[0], run, engine.StatusCompleted)
+	settle(t, c, ps[0], run, event.StatusCompleted)
 	if n := w.Count("model", "a"); n != 2 {
 		t.Errorf("%d calls of a, want 2: one died", n)
 	}
@@ -135,7 +136,7 @@ func testRecoverMany(t *testing.T, c Cluster) {
 		runs = append(runs, start(t, p, chain(agent("a"), agent("b"))))
 	}
 	paused := start(t, p, chain(approval("ok")))
-	settle(t, c, p, paused, engine.StatusPaused)
+	settle(t, c, p, paused, event.StatusPaused)
 	synctest.Wait()
 	p.Kill()
 	n := 0
@@ -149,9 +150,9 @@ func testRecoverMany(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	for _, run := range runs {
-		settle(t, c, q, run, engine.StatusCompleted)
+		settle(t, c, q, run, event.StatusCompleted)
 	}
-	settle(t, c, q, paused, engine.StatusPaused)
+	settle(t, c, q, paused, event.StatusPaused)
 	closeAll(t, q)
 }
 
@@ -161,18 +162,18 @@ func testLostTools(t *testing.T, c Cluster) {
 		// answer to the question, if there is one
 		answer string
 		calls  int
-		status engine.Status
+		status event.Status
 		text   string // text of the agent's reply
 	}{
-		{policy: tool.PolicyRetry, calls: 2, status: engine.StatusCompleted, text: "acted"},
-		{policy: tool.PolicySkip, calls: 1, status: engine.StatusCompleted,
+		{policy: tool.PolicyRetry, calls: 2, status: event.StatusCompleted, text: "acted"},
+		{policy: tool.PolicySkip, calls: 1, status: event.StatusCompleted,
 			text: "The outcome of this call is unknown; it was not repeated."},
-		{policy: tool.PolicyFail, calls: 1, status: engine.StatusFailed},
-		{policy: tool.PolicyAsk, answer: "retry", calls: 2, status: engine.StatusCompleted, text: "acted"},
-		{policy: tool.PolicyAsk, answer: "skip", calls: 1, status: engine.StatusCompleted,
+		{policy: tool.PolicyFail, calls: 1, status: event.StatusFailed},
+		{policy: tool.PolicyAsk, answer: "retry", calls: 2, status: event.StatusCompleted, text: "acted"},
+		{policy: tool.PolicyAsk, answer: "skip", calls: 1, status: event.StatusCompleted,
 			text: "The outcome of this call is unknown; it was not repeated."},
-		{policy: tool.PolicyAsk, answer: "fail", calls: 1, status: engine.StatusFailed},
-		{policy: "", answer: "skip", calls: 1, status: engine.StatusCompleted,
+		{policy: tool.PolicyAsk, answer: "fail", calls: 1, status: event.StatusFailed},
+		{policy: "", answer: "skip", calls: 1, status: event.StatusCompleted,
 			text: "The outcome of this call is unknown; it was not repeated."},
 	}
 	for _, tt := range tests {
@@ -204,7 +205,7 @@ func testLostTools(t *testing.T, c Cluster) {
 			t.Fatal(err)
 		}
 		if tt.answer != "" {
-			settle(t, c, q, run, engine.StatusPaused)
+			settle(t, c, q, run, event.StatusPaused)
 			if err := q.Answer(t.Context(), run, engine.Answer{Value: text(tt.answer)}); err != nil {
 				t.Fatalf("%s: answer: %v", name, err)
 			}

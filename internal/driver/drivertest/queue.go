@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 )
@@ -51,7 +51,7 @@ func testQueue(t *testing.T, c Cluster) {
 	for i, run := range runs {
 		enqueue(t, c, []Process{p, q}[i%2], run, chain(approval("ok"), agent("a")))
 	}
-	settle(t, c, p, "r1", engine.StatusPaused)
+	settle(t, c, p, "r1", event.StatusPaused)
 	for _, run := range runs[1:] {
 		queued(t, c, run)
 	}
@@ -62,19 +62,19 @@ func testQueue(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	for _, run := range []string{"r2", "r4"} {
-		settle(t, c, q, run, engine.StatusCancelled)
+		settle(t, c, q, run, event.StatusCancelled)
 	}
 	queued(t, c, "r3")
 	approve(t, q, "r1")
-	settle(t, c, p, "r1", engine.StatusCompleted)
-	settle(t, c, p, "r3", engine.StatusPaused)
+	settle(t, c, p, "r1", event.StatusCompleted)
+	settle(t, c, p, "r3", event.StatusPaused)
 	queued(t, c, "r5")
 	if err := p.Cancel(t.Context(), "r3", ""); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, "r5", engine.StatusPaused)
+	settle(t, c, q, "r5", event.StatusPaused)
 	approve(t, p, "r5")
-	settle(t, c, q, "r5", engine.StatusCompleted)
+	settle(t, c, q, "r5", event.StatusCompleted)
 	for _, run := range runs {
 		want := 1
 		if slices.Contains([]string{"r2", "r4"}, run) {
@@ -98,10 +98,10 @@ func testQueueOrder(t *testing.T, c Cluster) {
 	}
 	for i := range 12 {
 		run := fmt.Sprint("r", i)
-		settle(t, c, p, run, engine.StatusCompleted)
+		settle(t, c, p, run, event.StatusCompleted)
 		events := c.Events(t, run)
 		for _, e := range events {
-			if _, ok := e.Data.(*engine.RunStarted); ok && e.At.Before(ended) {
+			if _, ok := e.Data.(*event.RunStarted); ok && e.At.Before(ended) {
 				t.Errorf("run %s began at %s, the run before it ended at %s", run, e.At, ended)
 			}
 		}
@@ -118,19 +118,19 @@ func testQueueDeath(t *testing.T, c Cluster) {
 	for _, run := range runs {
 		enqueue(t, c, p, run, chain(approval("ok"), agent("a")))
 	}
-	settle(t, c, p, "r1", engine.StatusPaused)
+	settle(t, c, p, "r1", event.StatusPaused)
 	p.Kill()
 	q := c.Open(t, Options{World: w})
 	if err := q.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, run := range runs {
-		settle(t, c, q, run, engine.StatusPaused)
+		settle(t, c, q, run, event.StatusPaused)
 		for _, later := range runs[i+1:] {
 			queued(t, c, later)
 		}
 		approve(t, q, run)
-		settle(t, c, q, run, engine.StatusCompleted)
+		settle(t, c, q, run, event.StatusCompleted)
 	}
 	closeAll(t, q)
 }
@@ -149,6 +149,6 @@ func testQueueFork(t *testing.T, c Cluster) {
 	if err := p.Resume(t.Context(), fork); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, p, fork, engine.StatusPaused)
+	settle(t, c, p, fork, event.StatusPaused)
 	queued(t, c, "r2")
 }

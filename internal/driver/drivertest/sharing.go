@@ -12,6 +12,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -33,7 +35,7 @@ func maintain(t *testing.T, ps ...Process) (stop func()) {
 
 // waitStatus waits until the state of a run is want. Waiters do not immediately notice a process
 // that has just started to tend.
-func waitStatus(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
+func waitStatus(t *testing.T, c Cluster, p Process, run string, want event.Status) {
 	t.Helper()
 	for range 600 {
 		s, err := p.Wait(t.Context(), run)
@@ -80,28 +82,28 @@ func testNoDrive(t *testing.T, c Cluster) {
 	if n := front.Writes(); n != len(runs) {
 		t.Errorf("%d starts took %d writes", len(runs), n)
 	}
-	if s, err := front.Wait(t.Context(), runs[0]); err != nil || !s.Interrupted || s.Status != engine.StatusRunning {
+	if s, err := front.Wait(t.Context(), runs[0]); err != nil || !s.Interrupted || s.Status != event.StatusRunning {
 		t.Errorf("without another process: %+v, %v", s, err)
 	}
 	if err := front.Answer(t.Context(), runs[0], engine.Answer{Wait: "none", Value: text("approve"),
-		By: engine.LocalBy("test")}); !errors.Is(err, engine.ErrWaitNotFound) {
+		By: event.LocalBy("test")}); !errors.Is(err, waits.ErrNotFound) {
 		t.Errorf("an answer to no wait: %v", err)
 	}
 	if err := front.Cancel(t.Context(), runs[4], "enough"); err != nil {
 		t.Errorf("cancel: %v", err)
 	}
-	settle(t, c, front, runs[4], engine.StatusCancelled)
+	settle(t, c, front, runs[4], event.StatusCancelled)
 
 	worker := c.Open(t, Options{World: w, Place: "here"})
 	stop := maintain(t, front, worker)
 	for _, run := range runs[:4] {
-		waitStatus(t, c, front, run, engine.StatusPaused)
+		waitStatus(t, c, front, run, event.StatusPaused)
 		if err := front.Answer(t.Context(), run,
-			engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
+			engine.Answer{Value: text("approve"), By: event.LocalBy("test")}); err != nil {
 			t.Fatal(err)
 		}
-		waitStatus(t, c, front, run, engine.StatusCompleted)
-		if n := count(c.Events(t, run), (*engine.WaitOpened)(nil).Type()); n != 1 {
+		waitStatus(t, c, front, run, event.StatusCompleted)
+		if n := count(c.Events(t, run), (*event.WaitOpened)(nil).Type()); n != 1 {
 			t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, run)))
 		}
 	}
@@ -131,16 +133,16 @@ func testNoDriveDies(t *testing.T, c Cluster) {
 	<-first.Dead()
 	worker := c.Open(t, Options{World: w, Place: "here"})
 	stop := maintain(t, worker)
-	waitStatus(t, c, worker, "r", engine.StatusPaused)
+	waitStatus(t, c, worker, "r", event.StatusPaused)
 	stop()
 	closeAll(t, worker)
 	second := dying()
-	_ = second.Answer(t.Context(), "r", engine.Answer{Value: text("approve"), By: engine.LocalBy("test")})
+	_ = second.Answer(t.Context(), "r", engine.Answer{Value: text("approve"), By: event.LocalBy("test")})
 	<-second.Dead()
 	worker = c.Open(t, Options{World: w, Place: "here"})
 	stop = maintain(t, worker)
-	waitStatus(t, c, worker, "r", engine.StatusCompleted)
-	if n := count(c.Events(t, "r"), (*engine.WaitOpened)(nil).Type()); n != 1 {
+	waitStatus(t, c, worker, "r", event.StatusCompleted)
+	if n := count(c.Events(t, "r"), (*event.WaitOpened)(nil).Type()); n != 1 {
 		t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, "r")))
 	}
 	if n := w.Count("tool", "first") + w.Count("tool", "second"); n != 2 {
@@ -168,7 +170,7 @@ func testNoDriveFaults(t *testing.T, c Cluster) {
 		worker := c.Open(t, Options{World: w, Place: "here"})
 		stop := maintain(t, worker)
 		if _, ok := journalHas(t, c, "r"); ok {
-			waitStatus(t, c, worker, "r", engine.StatusCompleted)
+			waitStatus(t, c, worker, "r", event.StatusCompleted)
 		} else if err == nil {
 			t.Errorf("fault %v at write %d: the run was started and is not stored", kind, at)
 		}
@@ -226,7 +228,7 @@ func testRoom(t *testing.T, c Cluster) {
 	}
 	close(free)
 	for _, run := range runs {
-		waitStatus(t, c, small, run, engine.StatusCompleted)
+		waitStatus(t, c, small, run, event.StatusCompleted)
 	}
 	if n := w.Count("model", "a") + w.Count("model", "b"); n != 12 {
 		t.Errorf("%d calls, want 12", n)
@@ -265,12 +267,12 @@ func testPlace(t *testing.T, c Cluster) {
 	}
 	back := c.Open(t, at("here"))
 	stopBack := maintain(t, back)
-	waitStatus(t, c, there, run, engine.StatusPaused)
+	waitStatus(t, c, there, run, event.StatusPaused)
 	if err := there.Answer(t.Context(), run,
-		engine.Answer{Value: text("approve"), By: engine.LocalBy("test")}); err != nil {
+		engine.Answer{Value: text("approve"), By: event.LocalBy("test")}); err != nil {
 		t.Fatal(err) // answered anywhere, continued at its place
 	}
-	waitStatus(t, c, there, run, engine.StatusCompleted)
+	waitStatus(t, c, there, run, event.StatusCompleted)
 	if a, b := w.Count("model", "a"), w.Count("model", "b"); a != 2 || b != 1 {
 		t.Errorf("%d calls of a and %d of b, want 2 and 1", a, b)
 	}
@@ -297,7 +299,7 @@ func testClaimed(t *testing.T, c Cluster) {
 	}
 	stop := maintain(t, ps...)
 	for _, run := range runs {
-		waitStatus(t, c, front, run, engine.StatusCompleted)
+		waitStatus(t, c, front, run, event.StatusCompleted)
 	}
 	if n := len(w.Calls()); n != 300 {
 		t.Errorf("%d calls, want 300", n)
@@ -323,7 +325,7 @@ func testTakeover(t *testing.T, c Cluster) {
 	if took := (<-begun).Sub(killed); took > time.Second {
 		t.Errorf("the call began again after %s", took)
 	}
-	waitStatus(t, c, heir, run, engine.StatusCompleted)
+	waitStatus(t, c, heir, run, event.StatusCompleted)
 	stop()
 	closeAll(t, heir)
 }
@@ -353,8 +355,8 @@ func testDrain(t *testing.T, c Cluster) {
 	late := start(t, leaving, chain(agent("a")))
 	closeAll(t, leaving)
 	for _, run := range append(runs, late) {
-		waitStatus(t, c, heir, run, engine.StatusCompleted)
-		if n := count(c.Events(t, run), (*engine.WaitOpened)(nil).Type()); n != 0 {
+		waitStatus(t, c, heir, run, event.StatusCompleted)
+		if n := count(c.Events(t, run), (*event.WaitOpened)(nil).Type()); n != 0 {
 			t.Errorf("a person was asked\n%s", show(c.Events(t, run)))
 		}
 	}
@@ -382,7 +384,7 @@ func testDrainLimit(t *testing.T, c Cluster) {
 	close(w.free)
 	closeAll(t, leaving)
 	stop := maintain(t, heir)
-	waitStatus(t, c, heir, run, engine.StatusCompleted)
+	waitStatus(t, c, heir, run, event.StatusCompleted)
 	stop()
 	closeAll(t, heir)
 }
@@ -401,7 +403,7 @@ func testLostClaim(t *testing.T, c Cluster) {
 		return sim.FaultNone
 	}})
 	stop := maintain(t, p)
-	waitStatus(t, c, front, run, engine.StatusCompleted)
+	waitStatus(t, c, front, run, event.StatusCompleted)
 	if !failed {
 		t.Error("nothing was claimed")
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -24,7 +26,7 @@ func awaits(id, name string) workflow.Node {
 }
 
 func signal(name, value, key string) engine.Answer {
-	return engine.Answer{Signal: name, Value: engine.Value(value), Key: key, By: engine.LocalBy("test")}
+	return engine.Answer{Signal: name, Value: event.Value(value), Key: key, By: event.LocalBy("test")}
 }
 
 // testSignals checks that signals reach a run that another process drives, survive its death, in
@@ -47,9 +49,9 @@ func testSignals(t *testing.T, c Cluster) {
 		signal engine.Answer
 		want   error
 	}{
-		"of another name":      {signal("payd", `1`, ""), engine.ErrSignalName},
-		"under a key that was": {signal("sent", `{"n":2}`, "k2"), engine.ErrSignal},
-		"that is not JSON":     {signal("sent", `{`, ""), engine.ErrAnswer},
+		"of another name":      {signal("payd", `1`, ""), waits.ErrSignalName},
+		"under a key that was": {signal("sent", `{"n":2}`, "k2"), waits.ErrSignal},
+		"that is not JSON":     {signal("sent", `{`, ""), waits.ErrAnswer},
 	} {
 		if err := other.Answer(t.Context(), run, tt.signal); !errors.Is(err, tt.want) {
 			t.Errorf("a signal %s through the inbox: %v, want %v", name, err, tt.want)
@@ -59,8 +61,8 @@ func testSignals(t *testing.T, c Cluster) {
 	if err := other.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, other, run, engine.StatusPaused)
-	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); !errors.Is(err, engine.ErrWaitSignal) {
+	settle(t, c, other, run, event.StatusPaused)
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); !errors.Is(err, waits.ErrSignalWait) {
 		t.Errorf("an answer to a wait for a signal: %v, want ErrWaitSignal", err)
 	}
 	third := c.Open(t, Options{World: w}) // no process drives the run now
@@ -69,18 +71,18 @@ func testSignals(t *testing.T, c Cluster) {
 			t.Fatal(err)
 		}
 	}
-	settle(t, c, third, run, engine.StatusCompleted)
+	settle(t, c, third, run, event.StatusCompleted)
 	if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "")); !errors.Is(err, engine.ErrEnded) {
 		t.Errorf("a signal after the end: %v, want ErrEnded", err)
 	}
 	var kept, taken []string
 	for _, e := range c.Events(t, run) {
 		switch d := e.Data.(type) {
-		case *engine.SignalReceived:
+		case *event.SignalReceived:
 			if kept = append(kept, string(d.Value)); d.Key == "" {
 				t.Error("a signal without a key")
 			}
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			taken = append(taken, string(d.Answer))
 		}
 	}
@@ -95,9 +97,9 @@ func testSignals(t *testing.T, c Cluster) {
 
 // signalsFor returns the signals that end a wait, including an early one; nil for a wait of another
 // kind.
-func signalsFor(events []engine.Event, id string) []engine.Answer {
+func signalsFor(events []event.Event, id string) []engine.Answer {
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == id && d.Signal != "" {
+		if d, ok := e.Data.(*event.WaitOpened); ok && d.Wait == id && d.Signal != "" {
 			return []engine.Answer{signal("sent", `{"n":7}`, "early"), signal(d.Signal, `{"n":2}`, d.Signal)}
 		}
 	}
@@ -114,7 +116,7 @@ func testSignalKills(t *testing.T, c Cluster) {
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
 	if len(want["kept"].([]string)) != 1 || len(want["taken"].([]string)) != 2 ||
-		want["end"] != engine.Type("run.completed") {
+		want["end"] != event.Type("run.completed") {
 		t.Fatalf("%v\n%s", want, show(clean))
 	}
 	for how, n := range faults(c, 1, writes, sim.FaultDieBefore, sim.FaultDieAfter) {
@@ -139,13 +141,13 @@ func testSignalKills(t *testing.T, c Cluster) {
 func testSignalDeadlines(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(awaits("s", "paid")))
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	closeAll(t, p)
 	time.Sleep(2 * time.Hour)
 	q := c.Open(t, Options{World: &sim.World{}})
 	if err := q.Answer(t.Context(), run, signal("paid", `{"n":2}`, "late")); !errors.Is(err, engine.ErrEnded) {
 		t.Errorf("a signal after the deadline that ended the run: %v, want ErrEnded", err)
 	}
-	settle(t, c, q, run, engine.StatusFailed)
+	settle(t, c, q, run, event.StatusFailed)
 	closeAll(t, q)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -69,7 +69,7 @@ type Process interface {
 type Cluster interface {
 	Open(t *testing.T, o Options) Process
 	// Events reads a run's journal. It returns nil if the run does not exist.
-	Events(t *testing.T, run string) []engine.Event
+	Events(t *testing.T, run string) []event.Event
 	// Store returns a handle of the store that outlives the processes.
 	Store() journal.Backend
 	// Runs returns the stored runs, which need no driver.
@@ -184,7 +184,7 @@ func (f *flow) workflow() *workflow.Workflow {
 	return &f.Workflow
 }
 
-func text(s string) engine.Value { return engine.Value(fmt.Sprintf("%q", s)) }
+func text(s string) event.Value { return event.Value(fmt.Sprintf("%q", s)) }
 
 func start(t *testing.T, p Process, w *flow) string {
 	t.Helper()
@@ -196,7 +196,7 @@ func start(t *testing.T, p Process, w *flow) string {
 }
 
 // settle waits for the run and fails if its state is not want.
-func settle(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
+func settle(t *testing.T, c Cluster, p Process, run string, want event.Status) {
 	t.Helper()
 	s, err := p.Wait(t.Context(), run)
 	if err != nil {
@@ -217,7 +217,7 @@ func closeAll(t *testing.T, ps ...Process) {
 }
 
 // count returns the number of events of a type.
-func count(events []engine.Event, typ engine.Type) int {
+func count(events []event.Event, typ event.Type) int {
 	n := 0
 	for _, e := range events {
 		if e.Data.Type() == typ {
@@ -228,10 +228,10 @@ func count(events []engine.Event, typ engine.Type) int {
 }
 
 // replies returns the outputs of all model replies by node, in order.
-func replies(events []engine.Event) map[string][]string {
+func replies(events []event.Event) map[string][]string {
 	out := map[string][]string{}
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.ModelReplied); ok && !d.Late {
+		if d, ok := e.Data.(*event.ModelReplied); ok && !d.Late {
 			out[e.Node] = append(out[e.Node], d.Message.Text.String())
 		}
 	}
@@ -239,7 +239,7 @@ func replies(events []engine.Event) map[string][]string {
 }
 
 // collect reads a watch to its end.
-func collect(seq iter.Seq2[driver.Update, error]) (events []engine.Event, deltas []driver.Delta, err error) {
+func collect(seq iter.Seq2[driver.Update, error]) (events []event.Event, deltas []driver.Delta, err error) {
 	for u, e := range seq {
 		switch {
 		case e != nil:
@@ -262,13 +262,13 @@ func tryStart(t *testing.T, p Process, run string, f *flow) error {
 }
 
 // journalHas returns the stored events of the run, and reports whether there are any.
-func journalHas(t *testing.T, c Cluster, run string) ([]engine.Event, bool) {
+func journalHas(t *testing.T, c Cluster, run string) ([]event.Event, bool) {
 	events := c.Events(t, run)
 	return events, len(events) > 0
 }
 
 // show formats events, one per line.
-func show(events []engine.Event) string {
+func show(events []event.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)

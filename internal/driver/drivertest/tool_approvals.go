@@ -9,26 +9,28 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
 // callsOf returns the open waits for tool calls, oldest first.
-func callsOf(events []engine.Event) []*engine.WaitOpened {
-	var open []*engine.WaitOpened
+func callsOf(events []event.Event) []*event.WaitOpened {
+	var open []*event.WaitOpened
 	for _, e := range events {
 		done := ""
 		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			if d.Binding != "" {
 				open = append(open, d)
 			}
-		case *engine.WaitAnswered:
+		case *event.WaitAnswered:
 			done = d.Wait
-		case *engine.WaitClosed:
+		case *event.WaitClosed:
 			done = d.Wait
 		}
-		open = slices.DeleteFunc(open, func(w *engine.WaitOpened) bool { return w.Wait == done })
+		open = slices.DeleteFunc(open, func(w *event.WaitOpened) bool { return w.Wait == done })
 	}
 	return open
 }
@@ -44,7 +46,7 @@ func testHeldCalls(t *testing.T, c Cluster) {
 		}}}
 		p := c.Open(t, Options{World: w})
 		run := start(t, p, chain(agent("a")))
-		settle(t, c, p, run, engine.StatusPaused)
+		settle(t, c, p, run, event.StatusPaused)
 		p.Kill()
 		open := callsOf(c.Events(t, run))
 		if len(open) != 1 || open[0].Tool != "act" || len(open[0].Arguments) == 0 || w.Count("tool", "") != 0 {
@@ -64,7 +66,7 @@ func testHeldCalls(t *testing.T, c Cluster) {
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			t.Fatalf("the same answer again (P24): %v", errs[i])
 		}
-		settle(t, c, q, run, engine.StatusCompleted)
+		settle(t, c, q, run, event.StatusCompleted)
 		want, reply := 1, "acted"
 		if answer == "reject" {
 			want, reply = 0, "A person rejected the call of tool act; it was not made. Reason: not now"
@@ -78,7 +80,7 @@ func testHeldCalls(t *testing.T, c Cluster) {
 		if err := q.Answer(t.Context(), run,
 			engine.Answer{Wait: open[0].Wait,
 				Value: text(map[string]string{"approve": "reject", "reject": "approve"}[answer])}); !errors.Is(err,
-			engine.ErrWaitAnswered) {
+			waits.ErrAnswered) {
 			t.Errorf("the opposite answer: %v, want ErrWaitAnswered", err)
 		}
 		closeAll(t, q)
@@ -96,7 +98,7 @@ func testHeldAfterApproval(t *testing.T, c Cluster) {
 	}}}
 	p := c.Open(t, Options{World: w})
 	run := start(t, p, chain(agent("a")))
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	if err := p.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +108,13 @@ func testHeldAfterApproval(t *testing.T, c Cluster) {
 	if err := q.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusPaused)
+	settle(t, c, q, run, event.StatusPaused)
 	if n := w.Count("tool", ""); n != 1 {
 		t.Errorf("%d calls, want 1: its policy does not let it be repeated", n)
 	}
 	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("skip")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, c, q, run, engine.StatusCompleted)
+	settle(t, c, q, run, event.StatusCompleted)
 	closeAll(t, q)
 }

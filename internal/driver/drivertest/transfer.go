@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -16,7 +17,7 @@ import (
 func paused(t *testing.T, c Cluster, p Process) string {
 	t.Helper()
 	run := start(t, p, chain(approval("ok"), agent("a")))
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, run, event.StatusPaused)
 	return run
 }
 
@@ -51,10 +52,10 @@ func testImport(t *testing.T, c Cluster) {
 	if got := export(t, other, run); len(got.Events) != len(p.Events) {
 		t.Fatalf("%d events, want %d", len(got.Events), len(p.Events))
 	}
-	settle(t, other, there, run, engine.StatusPaused)
+	settle(t, other, there, run, event.StatusPaused)
 	approve(t, there, run)
-	settle(t, other, there, run, engine.StatusCompleted)
-	settle(t, c, here, run, engine.StatusPaused)
+	settle(t, other, there, run, event.StatusCompleted)
+	settle(t, c, here, run, event.StatusPaused)
 }
 
 // testImportTwice checks that importing a run that already exists here leaves it unchanged, and
@@ -79,13 +80,13 @@ func testImportTwice(t *testing.T, c Cluster) {
 	}
 	otherWay := p
 	otherWay.Model = "another/model" // a run's start parameters do not change
-	otherWay.Events = append([]engine.Event(nil), p.Events...)
+	otherWay.Events = append([]event.Event(nil), p.Events...)
 	otherWay.Events[0].At = otherWay.Events[0].At.Add(-1e9)
 	if err := here.Import(t.Context(), otherWay, approvalFlow()); !errors.Is(err, journal.ErrConflict) {
 		t.Errorf("another run of that id: %v", err)
 	}
 	approve(t, d, run)
-	settle(t, c, d, run, engine.StatusCompleted)
+	settle(t, c, d, run, event.StatusCompleted)
 	if err := here.Import(t.Context(), p, approvalFlow()); !errors.Is(err, journal.ErrConflict) {
 		t.Errorf("it went on: %v", err)
 	}
@@ -97,27 +98,27 @@ func testImportRefused(t *testing.T, c Cluster) {
 	p := export(t, c, paused(t, c, d))
 	for name, tt := range map[string]struct {
 		w      *workflow.Workflow
-		change func(events []engine.Event) []engine.Event
+		change func(events []event.Event) []event.Event
 	}{
-		"another workflow": {chain(agent("a")).workflow(), func(e []engine.Event) []engine.Event { return e }},
-		"an event missing": {approvalFlow(), func(e []engine.Event) []engine.Event {
+		"another workflow": {chain(agent("a")).workflow(), func(e []event.Event) []event.Event { return e }},
+		"an event missing": {approvalFlow(), func(e []event.Event) []event.Event {
 			return append(e[:2:2], e[3:]...)
 		}},
-		"another node": {approvalFlow(), func(e []engine.Event) []engine.Event {
+		"another node": {approvalFlow(), func(e []event.Event) []event.Event {
 			for i := range e {
-				if _, ok := e[i].Data.(*engine.StepStarted); ok {
+				if _, ok := e[i].Data.(*event.StepStarted); ok {
 					e[i].Node = "ghost"
 				}
 			}
 			return e
 		}},
-		"twice created": {approvalFlow(), func(e []engine.Event) []engine.Event {
+		"twice created": {approvalFlow(), func(e []event.Event) []event.Event {
 			e[1].Data = e[0].Data
 			return e
 		}},
 	} {
 		changed := p
-		changed.Events = tt.change(append([]engine.Event(nil), p.Events...))
+		changed.Events = tt.change(append([]event.Event(nil), p.Events...))
 		if err := there.Runs(t).Import(t.Context(), changed, tt.w); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -136,33 +137,33 @@ func testFork(t *testing.T, c Cluster) {
 	last := events[len(events)-1].Seq
 	runs := c.Runs(t)
 	seen := 0
-	fork, err := runs.Fork(t.Context(), run, last, func(past []engine.Event) error {
+	fork, err := runs.Fork(t.Context(), run, last, func(past []event.Event) error {
 		seen = len(past)
 		return nil
 	})
 	if err != nil || seen != len(events) {
 		t.Fatalf("fork: %v, shown %d events of %d", err, seen, len(events))
 	}
-	first, _ := c.Events(t, fork)[0].Data.(*engine.RunCreated)
+	first, _ := c.Events(t, fork)[0].Data.(*event.RunCreated)
 	if first == nil || first.ForkedFrom != run {
 		t.Errorf("first event of the fork: %+v", first)
 	}
 	approve(t, p, fork)
-	settle(t, c, p, fork, engine.StatusCompleted)
-	settle(t, c, p, run, engine.StatusPaused)
+	settle(t, c, p, fork, event.StatusCompleted)
+	settle(t, c, p, run, event.StatusPaused)
 	approve(t, p, run)
-	settle(t, c, p, run, engine.StatusCompleted)
+	settle(t, c, p, run, event.StatusCompleted)
 
 	refused := errors.New("refused")
 	for name, tt := range map[string]struct {
 		at    uint64
-		allow func([]engine.Event) error
+		allow func([]event.Event) error
 		want  error
 	}{
 		"nothing":     {0, nil, stored.ErrForkPoint},
 		"too far":     {1000, nil, stored.ErrForkPoint},
 		"ended":       {c.Events(t, run)[len(c.Events(t, run))-1].Seq, nil, stored.ErrForkPoint},
-		"not allowed": {last, func([]engine.Event) error { return refused }, refused},
+		"not allowed": {last, func([]event.Event) error { return refused }, refused},
 	} {
 		if id, err := runs.Fork(t.Context(), run, tt.at, tt.allow); id != "" || !errors.Is(err, tt.want) {
 			t.Errorf("%s: %q, %v", name, id, err)

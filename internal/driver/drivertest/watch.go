@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -24,7 +25,7 @@ func testWatchEverywhere(t *testing.T, c Cluster) {
 	run := start(t, p, chain(agent("a"), agent("b"), agent("c")))
 
 	// One watcher sees everything; another is cut off after each event and starts again after it.
-	var whole, pieces []engine.Event
+	var whole, pieces []event.Event
 	var err error
 	var wg sync.WaitGroup
 	wg.Go(func() { whole, _, err = collect(p.Watch(t.Context(), run, 0)) })
@@ -71,11 +72,11 @@ func testWatchRemote(t *testing.T, c Cluster) {
 	owner := c.Open(t, Options{World: w})
 	other := c.Open(t, Options{World: w})
 	run := start(t, owner, chain(agent("a"), approval("ok"), agent("b")))
-	var seen []engine.Event
+	var seen []event.Event
 	var err error
 	var wg sync.WaitGroup
 	wg.Go(func() { seen, _, err = collect(other.Watch(t.Context(), run, 0)) })
-	settle(t, c, other, run, engine.StatusPaused)
+	settle(t, c, other, run, event.StatusPaused)
 	time.Sleep(time.Hour)
 	if e := owner.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); e != nil {
 		t.Fatal(e)
@@ -91,7 +92,7 @@ func testWatchRemote(t *testing.T, c Cluster) {
 	// The other process answers first and this one immediately after it: the watcher must not miss
 	// the other process's events.
 	run = start(t, owner, chain(approval("one"), approval("two")))
-	settle(t, c, owner, run, engine.StatusPaused)
+	settle(t, c, owner, run, event.StatusPaused)
 	wg.Go(func() { seen, _, err = collect(owner.Watch(t.Context(), run, 0)) })
 	synctest.Wait()
 	for _, p := range []Process{other, owner} {
@@ -147,7 +148,7 @@ func testDeltas(t *testing.T, c Cluster) {
 	said := ""
 	var call string
 	for _, e := range events {
-		if d, ok := e.Data.(*engine.ModelReplied); ok {
+		if d, ok := e.Data.(*event.ModelReplied); ok {
 			call = d.Call
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -65,7 +66,7 @@ type actor struct {
 	// fresh means that the commands that were open when the run was read have not been inspected.
 	fresh bool
 	// observe is driver.Spec.Observe.
-	observe func(*engine.Run, []engine.Event)
+	observe func(*engine.Run, []event.Event)
 	calls   calls
 	timers  map[string]*timer
 	// orphans are leftover commands of a former owner that were not started here.
@@ -265,7 +266,7 @@ func (a *actor) isHandedOff() bool {
 // settled reports whether the run needs no actor before the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
-	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending &&
+	return s.Ended() || s == event.StatusPaused && a.run.InFlight() == 0 || s == event.StatusPending &&
 		a.run.Created() == nil
 }
 
@@ -381,8 +382,8 @@ func (a *actor) approveAll() {
 			a.asked = map[string]bool{}
 		}
 		a.asked[w.ID] = true
-		a.deliver(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
-			By: engine.LocalBy(engine.ChannelApproveAll)}})
+		a.deliver(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: event.Value(`"approve"`),
+			By: event.LocalBy(event.ChannelApproveAll)}})
 	}
 }
 
@@ -398,7 +399,7 @@ func (a *actor) removeActor(err error) {
 	a.release()
 	reply(a.waitingForBudget, errStopped)
 	d := a.d
-	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused
+	paused := err == nil && a.run != nil && a.run.Status() == event.StatusPaused
 	var deadline time.Time
 	if paused {
 		deadline = held.Earliest(a.run.Open())

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/ratelimit"
@@ -93,7 +94,7 @@ func TestRateLimit_ManyBranches(t *testing.T) {
 		return turn{limiter.Take()}
 	}}
 	bubble(t, embedded.Config{Open: kitOf(kit)}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
-		if st := status(t, d, start(t, d, w)); st.Status != engine.StatusCompleted {
+		if st := status(t, d, start(t, d, w)); st.Status != event.StatusCompleted {
 			t.Errorf("the run is %s", st.Status)
 		}
 		if len(seen) > branches*12/10 {
@@ -137,22 +138,22 @@ func TestRateLimit_WaitReleasesSlot(t *testing.T) {
 			ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: 24 * time.Hour})
 			paced := start(t, d, agents("paced"))
 			began := time.Now()
-			if st := status(t, d, start(t, d, agents("free", "and free"))); st.Status != engine.StatusCompleted ||
+			if st := status(t, d, start(t, d, agents("free", "and free"))); st.Status != event.StatusCompleted ||
 				time.Since(began) > time.Hour {
 				t.Errorf("the other run is %s after %s", st.Status, time.Since(began))
 			}
 			if err := d.Cancel(t.Context(), paced, ""); err != nil {
 				t.Fatal(err)
 			}
-			if st := status(t, d, paced); st.Status != engine.StatusCancelled || time.Since(began) > time.Hour {
+			if st := status(t, d, paced); st.Status != event.StatusCancelled || time.Since(began) > time.Hour {
 				t.Errorf("the paced run is %s after %s", st.Status, time.Since(began))
 			}
 			p, err := runsOf(m).Export(t.Context(), paced)
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(p.Events, func(e engine.Event) bool { return e.Data.Type() == "model.failed" })
-			if f := p.Events[i].Data.(*engine.ModelFailed); f.Usage == nil || *f.Usage != (chat.Usage{}) ||
+			i := slices.IndexFunc(p.Events, func(e event.Event) bool { return e.Data.Type() == "model.failed" })
+			if f := p.Events[i].Data.(*event.ModelFailed); f.Usage == nil || *f.Usage != (chat.Usage{}) ||
 				f.CostUSD == nil || *f.CostUSD != 0 {
 				t.Errorf("a call that was never made used %+v", f.Usage)
 			}
@@ -194,14 +195,14 @@ func TestBudgetOfBranches(t *testing.T) {
 		run := start(t, d, w)
 		st := status(t, d, run)
 		used := ledger.InputTokens + ledger.OutputTokens
-		if st.Status != engine.StatusFailed || used > budget || used < budget*8/10 {
+		if st.Status != event.StatusFailed || used > budget || used < budget*8/10 {
 			t.Fatalf("the run is %s, and used %d of %d", st.Status, used, budget)
 		}
 		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 10 * budget},
-			engine.LocalBy(engine.ChannelCLI)); err != nil {
+			event.LocalBy(event.ChannelCLI)); err != nil {
 			t.Fatal(err)
 		}
-		if st := status(t, d, run); st.Status != engine.StatusCompleted {
+		if st := status(t, d, run); st.Status != event.StatusCompleted {
 			t.Errorf("with more the run is %s", st.Status)
 		}
 	})

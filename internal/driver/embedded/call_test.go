@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -52,29 +53,29 @@ func TestInlineCall(t *testing.T) {
 		// same means that the third function is called by the goroutine of the first; ends is how
 		// the run ends, or "" if it stays interrupted.
 		same bool
-		ends engine.Status
+		ends event.Status
 	}{
-		"nothing comes": {same: true, ends: engine.StatusCompleted},
+		"nothing comes": {same: true, ends: event.StatusCompleted},
 		"a note": {within: func(_ context.Context, c *engine.CallFunc, rec driver.Caller, _ func()) {
-			if err := rec.Record(engine.FuncNote{ID: c.ID, Key: "k", Value: engine.Value("1")}); err != nil {
+			if err := rec.Record(engine.FuncNote{ID: c.ID, Key: "k", Value: event.Value("1")}); err != nil {
 				panic(err)
 			}
-		}, ends: engine.StatusCompleted},
+		}, ends: event.StatusCompleted},
 		"its goroutine ends": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) {
 			runtime.Goexit()
-		}, ends: engine.StatusFailed},
+		}, ends: event.StatusFailed},
 		"it panics": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { panic("oops") },
-			ends: engine.StatusFailed},
+			ends: event.StatusFailed},
 		"it heeds no limit": {within: func(_ context.Context, _ *engine.CallFunc, _ driver.Caller, _ func()) {
 			time.Sleep(time.Hour)
 		},
-			limit: time.Second, ends: engine.StatusFailed},
+			limit: time.Second, ends: event.StatusFailed},
 		"cancelled": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
 		},
 			drive: func(ctx context.Context, d *embedded.Driver, run string) error { return d.Cancel(ctx, run, "") },
-			ends:  engine.StatusCancelled},
+			ends:  event.StatusCancelled},
 		"interrupted": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
@@ -104,10 +105,10 @@ func TestInlineCall(t *testing.T) {
 							tc.within(ctx, c, rec, func() { <-driven })
 						}
 						if ctx.Err() != nil {
-							return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled,
+							return engine.FuncResult{Failure: &event.Failure{Code: event.CodeCancelled,
 								Message: "cancelled"}}
 						}
-						return engine.FuncResult{Output: engine.Value("1")}
+						return engine.FuncResult{Output: event.Value("1")}
 					}}
 				m := journal.NewMemory()
 				d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindRun), Open: w.Open,
@@ -119,7 +120,7 @@ func TestInlineCall(t *testing.T) {
 				def.Nodes[1].Timeout = workflow.Duration(tc.limit)
 				var events int
 				l, err := d.Launch(t.Context(), driver.Spec{Workflow: def,
-					Observe: func(_ *engine.Run, batch []engine.Event) { events += len(batch) }})
+					Observe: func(_ *engine.Run, batch []event.Event) { events += len(batch) }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,9 +164,9 @@ func TestInlineCall_Interrupted(t *testing.T) {
 	w := &sim.World{Func: func(ctx context.Context, _ string, _ *engine.CallFunc, _ driver.Caller) engine.FuncResult {
 		runtime.Gosched()
 		if ctx.Err() != nil {
-			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+			return engine.FuncResult{Failure: &event.Failure{Code: event.CodeCancelled, Message: "cancelled"}}
 		}
-		return engine.FuncResult{Output: engine.Value("1")}
+		return engine.FuncResult{Output: event.Value("1")}
 	}}
 	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open,
 		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
@@ -189,7 +190,7 @@ func TestInlineCall_Interrupted(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if st, err := d.Wait(t.Context(), id); err != nil || st.Status != engine.StatusCompleted {
+			if st, err := d.Wait(t.Context(), id); err != nil || st.Status != event.StatusCompleted {
 				t.Errorf("run %s: %+v, %v", id, st, err)
 			}
 		})
@@ -221,7 +222,7 @@ func TestCalls_ForkRunsConcurrently(t *testing.T) {
 	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		here.Done()
 		here.Wait()
-		return engine.FuncResult{Output: engine.Value("1")}
+		return engine.FuncResult{Output: event.Value("1")}
 	}}
 	d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(journal.KindRun), Open: w.Open,
 		Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
@@ -232,7 +233,7 @@ func TestCalls_ForkRunsConcurrently(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err := d.Wait(t.Context(), id); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := d.Wait(t.Context(), id); err != nil || st.Status != event.StatusCompleted {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if err := d.Close(t.Context()); err != nil {

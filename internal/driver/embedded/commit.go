@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -32,7 +33,7 @@ func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, e
 const maxBuf = 4 << 10
 
 // append builds the data of one transaction. The next append overwrites it.
-func (a *actor) append(events []engine.Event, batch []*message) (journal.Append, error) {
+func (a *actor) append(events []event.Event, batch []*message) (journal.Append, error) {
 	ap, err := held.NewAppend(a.run, a.id, events, a.buf, a.d.keepsEvents)
 	if err != nil {
 		return ap, err
@@ -221,9 +222,9 @@ func (a *actor) quarantine(cause error) error {
 	if !a.owned || a.reread() != nil {
 		return q
 	}
-	end := []engine.Event{{
+	end := []event.Event{{
 		Seq: a.run.Seq() + 1, At: a.d.now(),
-		Data: &engine.RunFailed{Error: engine.Failure{Code: held.CodeOf(cause), Message: cause.Error()}},
+		Data: &event.RunFailed{Error: event.Failure{Code: held.CodeOf(cause), Message: cause.Error()}},
 	}}
 	if a.run.Status().Ended() || a.run.Apply(end) != nil {
 		return q

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -85,7 +85,7 @@ type Config struct {
 // concurrently for different runs. Nil hooks are not called.
 type Hooks struct {
 	// Events is called with events once they are durable, in order, one call per activation.
-	Events func(run string, events []engine.Event)
+	Events func(run string, events []event.Event)
 	// Delta is called with model output as it arrives; concurrent calls of one run call it
 	// concurrently.
 	Delta func(run string, d driver.Delta)

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -100,7 +100,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 			cfg.Program, cfg.Foreign = nil, func(*workflow.Workflow) bool { return true }
 		}
 		if !o.Unchecked {
-			w.Check(func(run string) []engine.Event { return c.Events(t, run) })
+			w.Check(func(run string) []event.Event { return c.Events(t, run) })
 		}
 	}
 	d, err := embedded.New(cfg)
@@ -112,7 +112,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	return p
 }
 
-func (c *cluster) Events(t *testing.T, run string) []engine.Event {
+func (c *cluster) Events(t *testing.T, run string) []event.Event {
 	t.Helper()
 	records, err := c.reader.Read(context.Background(), run, 0)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -121,7 +121,7 @@ func (c *cluster) Events(t *testing.T, run string) []engine.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []engine.Event
+	var all []event.Event
 	for _, r := range records {
 		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) {
 			return c.reader.Blob(context.Background(), hash)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -71,7 +71,7 @@ func (h *deadlines) follow(ctx context.Context) error {
 		}
 		for _, n := range page {
 			h.last = n.ID
-			if n.Type == string((*engine.WaitOpened)(nil).Type()) && h.left[n.Run] == nil {
+			if n.Type == string((*event.WaitOpened)(nil).Type()) && h.left[n.Run] == nil {
 				h.left[n.Run] = h.d.cfg.Store.Subscribe(h.c, journal.OfRun(n.Run))
 			}
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
@@ -179,7 +181,7 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 }
 
 // Reopen implements driver.Driver.
-func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error {
+func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits, by event.Actor) error {
 	return d.reopen(ctx, run, engine.Reopen{Limits: limits, By: by, Trace: tracecontext.Text(ctx)})
 }
 
@@ -199,7 +201,7 @@ func (d *Driver) reopen(ctx context.Context, run string, how engine.Reopen) erro
 // Answer implements driver.Driver.
 func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error {
 	if a.Value != nil && !json.Valid(a.Value) {
-		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
+		return fmt.Errorf("%w: it is not JSON", waits.ErrAnswer)
 	}
 	if a.Signal != "" && a.Key == "" {
 		a.Key = rand.Text() // so that a second owner of the run does not take the answer again

@@ -16,6 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
@@ -120,10 +122,10 @@ func TestConfig(t *testing.T) {
 func TestDriver_ZeroResources(t *testing.T) {
 	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
-		if s := status(t, d, start(t, d, agents("a"))); s.Status != engine.StatusFailed {
+		if s := status(t, d, start(t, d, agents("a"))); s.Status != event.StatusFailed {
 			t.Errorf("%+v, want failed", s)
 		}
-		if s := status(t, d, start(t, d, approval())); s.Status != engine.StatusPaused {
+		if s := status(t, d, start(t, d, approval())); s.Status != event.StatusPaused {
 			t.Errorf("%+v, want paused", s)
 		}
 	})
@@ -133,21 +135,21 @@ func TestDriver_ZeroResources(t *testing.T) {
 // run.
 func TestStart_InvalidJSON(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
-		if _, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value("{")}); err == nil {
+		if _, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: event.Value("{")}); err == nil {
 			t.Error("started with an input that is not JSON")
 		}
 		w := approval()
 		w.Nodes[0].Wait.Kind = workflow.WaitQuestion
 		run := start(t, d, w)
 		status(t, d, run)
-		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value("{")}); !errors.Is(err,
-			engine.ErrAnswer) {
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: event.Value("{")}); !errors.Is(err,
+			waits.ErrAnswer) {
 			t.Errorf("answer that is not JSON: %v, want ErrAnswer", err)
 		}
-		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`{"a": 1}`)}); err != nil {
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: event.Value(`{"a": 1}`)}); err != nil {
 			t.Error(err)
 		}
-		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+		if s := status(t, d, run); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 	})
@@ -187,13 +189,13 @@ func TestInterrupt(t *testing.T) {
 		if s := status(t, d, one); !s.Interrupted {
 			t.Errorf("%+v, want interrupted", s)
 		}
-		if s := status(t, d, two); s.Status != engine.StatusCompleted {
+		if s := status(t, d, two); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 		if err := d.Resume(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
-		if s := status(t, d, one); s.Status != engine.StatusCompleted {
+		if s := status(t, d, one); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 		if err := d.Interrupt(t.Context(), one); err != nil {
@@ -212,16 +214,16 @@ func TestOpenFails(t *testing.T) {
 		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
 			return nil, broken
 		}})
-		if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, broken) {
+		if err := e.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"yes"`)}); !errors.Is(err, broken) {
 			t.Errorf("answer: %v, want the error of opening", err)
 		}
-		if s := status(t, e, run); s.Status != engine.StatusPaused {
+		if s := status(t, e, run); s.Status != event.StatusPaused {
 			t.Errorf("%+v, want paused", s)
 		}
 		if err := e.Cancel(t.Context(), run, ""); err != nil {
 			t.Error(err)
 		}
-		if s := status(t, e, run); s.Status != engine.StatusCancelled {
+		if s := status(t, e, run); s.Status != event.StatusCancelled {
 			t.Errorf("%+v, want cancelled", s)
 		}
 		if _, err := e.Start(t.Context(), driver.Spec{Run: "new", Workflow: agents("a")}); !errors.Is(err, broken) {
@@ -235,9 +237,9 @@ func TestOpenFails(t *testing.T) {
 func TestQuarantine(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		h := m.Open(journal.KindServe)
-		events := []engine.Event{
-			{Seq: 1, Data: &engine.RunCreated{Version: 1, Digest: "of another definition"}},
-			{Seq: 2, Data: &engine.RunStarted{}},
+		events := []event.Event{
+			{Seq: 1, Data: &event.RunCreated{Version: 1, Digest: "of another definition"}},
+			{Seq: 2, Data: &event.RunStarted{}},
 		}
 		data, _, err := journal.Encode(events)
 		if err != nil {
@@ -268,7 +270,7 @@ func TestQuarantine(t *testing.T) {
 		if _, err := d.Wait(t.Context(), "bad"); !errors.As(err, &q) {
 			t.Errorf("wait: %v, want a *QuarantineError", err)
 		}
-		if s := status(t, d, good); s.Status != engine.StatusCompleted {
+		if s := status(t, d, good); s.Status != event.StatusCompleted {
 			t.Errorf("the other run: %+v, want completed", s)
 		}
 		head, err := h.Head(t.Context(), "bad")
@@ -294,20 +296,20 @@ func TestRun_InternalError(t *testing.T) {
 			t.Fatal(err)
 		}
 		good := start(t, d, agents("a"))
-		if s := status(t, d, run); s.Status != engine.StatusFailed || s.Interrupted {
+		if s := status(t, d, run); s.Status != event.StatusFailed || s.Interrupted {
 			t.Errorf("%+v, want failed", s)
 		}
-		if s := status(t, d, good); s.Status != engine.StatusCompleted {
+		if s := status(t, d, good); s.Status != event.StatusCompleted {
 			t.Errorf("the other run: %+v, want completed", s)
 		}
-		var last engine.Data
+		var last event.Data
 		for u, err := range d.Watch(t.Context(), run, 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			last = u.Event.Data
 		}
-		if f, ok := last.(*engine.RunFailed); !ok || f.Error.Code != "internal" {
+		if f, ok := last.(*event.RunFailed); !ok || f.Error.Code != "internal" {
 			t.Errorf("the last event is %+v, want run.failed with the code internal", last)
 		}
 		if head, err := m.Open("").Head(t.Context(), run); err != nil || head.Owner != "" {
@@ -339,12 +341,12 @@ func TestStoreDown(t *testing.T) {
 		set(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err,
+		if err := d.Answer(ctx, run, engine.Answer{Value: event.Value(`"yes"`)}); !errors.Is(err,
 			context.DeadlineExceeded) {
 			t.Errorf("answer while the store is down: %v, want the caller's deadline", err)
 		}
 		set(false)
-		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+		if s := status(t, d, run); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 	})

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Follow implements driver.Driver.
-func (d *Driver) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
+func (d *Driver) Follow(ctx context.Context, run string, take func(*event.Event) error) (driver.State, error) {
 	sub := d.hubs.subscribe(run, followBatch)
 	defer d.hubs.unsubscribe(run, sub)
 	var failed error

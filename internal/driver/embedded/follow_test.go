@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -40,8 +40,8 @@ func TestFollow(t *testing.T) {
 				}
 				run := start(t, drives, agents(ids...))
 				next := uint64(1)
-				var kinds []engine.Type
-				st, err := d.Follow(t.Context(), run, func(ev *engine.Event) error {
+				var kinds []event.Type
+				st, err := d.Follow(t.Context(), run, func(ev *event.Event) error {
 					if ev.Seq == 1 {
 						time.Sleep(tt.slow)
 					}
@@ -52,7 +52,7 @@ func TestFollow(t *testing.T) {
 					kinds = append(kinds, ev.Data.Type())
 					return nil
 				})
-				if err != nil || st.Status != engine.StatusCompleted {
+				if err != nil || st.Status != event.StatusCompleted {
 					t.Fatalf("%+v, %v", st, err)
 				}
 				if reads := len(c.from); tt.reads > 0 && reads > tt.reads {
@@ -77,16 +77,16 @@ func TestFollow_StopsOnError(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		run := start(t, d, agents("a", "b"))
 		enough := errors.New("enough")
-		if _, err := d.Follow(t.Context(), run, func(*engine.Event) error { return enough }); !errors.Is(err, enough) {
+		if _, err := d.Follow(t.Context(), run, func(*event.Event) error { return enough }); !errors.Is(err, enough) {
 			t.Errorf("followed with %v", err)
 		}
-		if st := status(t, d, run); st.Status != engine.StatusCompleted {
+		if st := status(t, d, run); st.Status != event.StatusCompleted {
 			t.Errorf("the run is %s", st.Status)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		paused := start(t, d, approval())
-		if _, err := d.Follow(ctx, paused, func(*engine.Event) error { return nil }); !errors.Is(err,
+		if _, err := d.Follow(ctx, paused, func(*event.Event) error { return nil }); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("followed with %v", err)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -20,15 +22,15 @@ const (
 
 // request is the stored form of an answer or a cancellation.
 type request struct {
-	Wait      string       `json:"wait,omitempty"`
-	Value     engine.Value `json:"value,omitempty"`
-	Arguments engine.Value `json:"arguments,omitempty"`
-	Note      string       `json:"note,omitempty"`
-	Key       string       `json:"key,omitempty"`
-	By        engine.Actor `json:"by,omitzero"`
-	Trace     string       `json:"trace,omitempty"`
-	Signal    string       `json:"signal,omitempty"`
-	Reason    string       `json:"reason,omitempty"`
+	Wait      string      `json:"wait,omitempty"`
+	Value     event.Value `json:"value,omitempty"`
+	Arguments event.Value `json:"arguments,omitempty"`
+	Note      string      `json:"note,omitempty"`
+	Key       string      `json:"key,omitempty"`
+	By        event.Actor `json:"by,omitzero"`
+	Trace     string      `json:"trace,omitempty"`
+	Signal    string      `json:"signal,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
 }
 
 func encodeRequest(data engine.InputData) (kind string, body []byte, err error) {
@@ -71,16 +73,16 @@ type result struct {
 // written to.
 var codes = map[string]error{
 	"ended":          engine.ErrEnded,
-	"wait_not_found": engine.ErrWaitNotFound,
-	"wait_ambiguous": engine.ErrWaitAmbiguous,
-	"wait_answered":  engine.ErrWaitAnswered,
-	"wait_closed":    engine.ErrWaitClosed,
-	"answer":         engine.ErrAnswer,
-	"wait_role":      engine.ErrWaitRole,
-	"wait_signal":    engine.ErrWaitSignal,
-	"signal_name":    engine.ErrSignalName,
-	"signal":         engine.ErrSignal,
-	"signals_full":   engine.ErrSignalsFull,
+	"wait_not_found": waits.ErrNotFound,
+	"wait_ambiguous": waits.ErrAmbiguous,
+	"wait_answered":  waits.ErrAnswered,
+	"wait_closed":    waits.ErrClosed,
+	"answer":         waits.ErrAnswer,
+	"wait_role":      waits.ErrRole,
+	"wait_signal":    waits.ErrSignalWait,
+	"signal_name":    waits.ErrSignalName,
+	"signal":         waits.ErrSignal,
+	"signals_full":   waits.ErrSignalsFull,
 	"not_reopenable": engine.ErrNotReopenable,
 }
 

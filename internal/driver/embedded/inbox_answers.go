@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -21,7 +22,7 @@ const takenTimeout = 2 * time.Second
 // nothing, so it blocks no other process. id is the request that was posted earlier; 0 means none.
 // done is false if the run is not of this kind.
 //
-// Errors: the engine's errors for answers; engine.ErrWaitAnswered if a different answer to the same
+// Errors: the engine's errors for answers; waits.ErrAnswered if a different answer to the same
 // wait was left earlier.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
 	c, head, foreign, err := d.foreign(ctx, run)
@@ -117,7 +118,7 @@ func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engin
 }
 
 // firstLeft returns the first request in the store with an answer to the wait that a answers, or 0
-// if there is none. It returns engine.ErrWaitAnswered if that is a different answer.
+// if there is none. It returns waits.ErrAnswered if that is a different answer.
 func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
 	open, err := d.cfg.Store.Unclaimed(ctx, run)
 	if err != nil {
@@ -131,9 +132,9 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 		case bytes.Equal(first.Value, a.Value) && first.Signal == a.Signal:
 			return q.ID, nil
 		case a.Signal != "":
-			return 0, fmt.Errorf("%w: the key %q was used for something else", engine.ErrSignal, a.Key)
+			return 0, fmt.Errorf("%w: the key %q was used for something else", waits.ErrSignal, a.Key)
 		default:
-			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", engine.ErrWaitAnswered,
+			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", waits.ErrAnswered,
 				a.Wait)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -89,7 +89,7 @@ func TestInterrupt_DuringResume(t *testing.T) {
 		Model: func(_ context.Context, q model.Request) (model.Reply, error) {
 			r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}}
 			if len(q.Messages) == 1 {
-				r.Message.ToolCalls = []chat.ToolCall{{ID: "c", Name: "act", Arguments: engine.Value(`{}`)}}
+				r.Message.ToolCalls = []chat.ToolCall{{ID: "c", Name: "act", Arguments: event.Value(`{}`)}}
 			}
 			return r, nil
 		},
@@ -138,7 +138,7 @@ func TestInterrupt_DuringResume(t *testing.T) {
 	if err := d.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := d.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+	if st, err := d.Wait(t.Context(), run); err != nil || st.Status != event.StatusCompleted {
 		t.Errorf("the run is %+v, %v", st, err)
 	}
 	if err := d.Close(t.Context()); err != nil {

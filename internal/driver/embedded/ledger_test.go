@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -46,7 +47,7 @@ func TestReservation_FreedInSameBatch(t *testing.T) {
 				blocked.Store(&gate)
 				var told sync.WaitGroup
 				// keeps the actor busy
-				told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) })
+				told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: event.Used{ModelCalls: 1}})) })
 				synctest.Wait()
 				told.Go(func() {
 					part, err := l.Begin(ctx, "second", 1, nil)
@@ -58,25 +59,25 @@ func TestReservation_FreedInSameBatch(t *testing.T) {
 				told.Go(func() {
 					check(
 						l.Use(engine.CallUse{Run: "first", Ended: true,
-							Used: engine.Used{Borne: engine.Spent{Tokens: 400}}}))
+							Used: event.Used{Borne: event.Spent{Tokens: 400}}}))
 				})
 				synctest.Wait()
 				blocked.Store(nil)
 				close(gate)
 				told.Wait()
-				check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
+				check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: event.Used{}}))
 				return engine.FuncResult{Output: c.Input}
 			}}
 		d := open(t, m, embedded.Config{Store: o, Open: w.Open,
 			Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 		one := &workflow.Workflow{Name: "test", Entry: "n",
 			Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
-		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: engine.Value(`1`),
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: event.Value(`1`),
 			Limits: workflow.Limits{MaxTokens: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+		if s := status(t, d, run); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -215,8 +216,8 @@ func (a *actor) reread() error {
 }
 
 // events reads the events after seq, record by record.
-func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
-	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error {
+func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]event.Event) error) error {
+	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []event.Event, _ bool) error {
 		return fn(events)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -67,25 +68,25 @@ func TestDecision_Long(t *testing.T) {
 	ends := map[string]func(t *testing.T, m *journal.Memory, d *embedded.Driver, run string){
 		"cancelled": func(t *testing.T, _ *journal.Memory, d *embedded.Driver, run string) {
 			within(t, time.Second, "cancel", func() error { return d.Cancel(t.Context(), run, "") })
-			if s := status(t, d, run); s.Status != engine.StatusCancelled {
+			if s := status(t, d, run); s.Status != event.StatusCancelled {
 				t.Errorf("the run is %s", s.Status)
 			}
 		},
 		"interrupted": func(t *testing.T, m *journal.Memory, d *embedded.Driver, run string) {
 			within(t, time.Second, "interrupt", func() error { return d.Interrupt(t.Context(), run) })
-			if s := status(t, d, run); s.Status != engine.StatusRunning || !s.Interrupted {
+			if s := status(t, d, run); s.Status != event.StatusRunning || !s.Interrupted {
 				t.Errorf("the run is %+v", s)
 			}
 			other := open(t, m, embedded.Config{})
 			if err := other.Resume(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
-			if s := status(t, other, run); s.Status != engine.StatusFailed {
+			if s := status(t, other, run); s.Status != event.StatusFailed {
 				t.Errorf("the run is %s after it was resumed, want one that its limit ended", s.Status)
 			}
 		},
 		"undisturbed": func(t *testing.T, _ *journal.Memory, d *embedded.Driver, run string) {
-			if s := status(t, d, run); s.Status != engine.StatusFailed {
+			if s := status(t, d, run); s.Status != event.StatusFailed {
 				t.Errorf("the run is %s, want one that its limit ended", s.Status)
 			}
 		},
@@ -123,7 +124,7 @@ func TestDecision_LongElsewhere(t *testing.T) {
 		worker := open(t, m, embedded.Config{})
 		go worker.Maintain(t.Context())
 		synctest.Wait()
-		if s := status(t, d, run); s.Status != engine.StatusFailed {
+		if s := status(t, d, run); s.Status != event.StatusFailed {
 			t.Errorf("the run is %s, want one that its limit ended", s.Status)
 		}
 	})
@@ -140,7 +141,7 @@ func TestDecision_LongCommon(t *testing.T) {
 		plans := &held.Plans{Expressions: slowExpressions{}}
 		cs := held.NewCommons(held.CommonConfig{Store: h, Plans: plans, Now: time.Now,
 			Logger: slog.New(slog.DiscardHandler)})
-		status := func(c *held.Common) (s engine.Status) {
+		status := func(c *held.Common) (s event.Status) {
 			if err := c.Look(t.Context(), func(run *engine.Run, _ journal.Head) { s = run.Status() }); err != nil {
 				t.Error(err)
 			}
@@ -155,7 +156,7 @@ func TestDecision_LongCommon(t *testing.T) {
 		}
 		c, done := cs.Use("ends")
 		defer done()
-		if err := c.Continue(t.Context()); err != nil || status(c) != engine.StatusFailed {
+		if err := c.Continue(t.Context()); err != nil || status(c) != event.StatusFailed {
 			t.Errorf("the run is %s, %v; want one that its limit ended", status(c), err)
 		}
 		c, done = cs.Use("cancelled")
@@ -171,7 +172,7 @@ func TestDecision_LongCommon(t *testing.T) {
 			_, err := c.Decide(t.Context(), func(t *held.Turn) error { return t.Do(engine.Cancel{}) })
 			return err
 		})
-		if wg.Wait(); status(c) != engine.StatusCancelled {
+		if wg.Wait(); status(c) != event.StatusCancelled {
 			t.Errorf("the run is %s, want cancelled", status(c))
 		}
 	})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/held"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 )
@@ -37,11 +37,11 @@ func TestStoreLosesEvents(t *testing.T) {
 		w := &sim.World{}
 		d := open(t, m, embedded.Config{Store: o, Open: w.Open})
 		run := start(t, d, agents("a", "b"))
-		if s := status(t, d, run); s.Status != engine.StatusFailed {
+		if s := status(t, d, run); s.Status != event.StatusFailed {
 			t.Errorf("%+v, want failed", s)
 		}
 		events := (&cluster{reader: m.Open("")}).Events(t, run)
-		if end, ok := events[len(events)-1].Data.(*engine.RunFailed); !ok || end.Error.Code != "events_lost" {
+		if end, ok := events[len(events)-1].Data.(*event.RunFailed); !ok || end.Error.Code != "events_lost" {
 			t.Errorf("the run ends with %#v, want events_lost", events[len(events)-1].Data)
 		}
 		if n := w.Count("model", "b"); n != 0 {

@@ -9,6 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -34,7 +36,7 @@ func TestNote_AfterInterrupt(t *testing.T) {
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		gone = make(chan struct{})
 		told = make(chan error, 1)
-		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: engine.Value(`1`)})
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: event.Value(`1`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestNote_AfterInterrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		close(gone)
-		if err := <-told; err == nil || errors.Is(err, engine.ErrNote) {
+		if err := <-told; err == nil || errors.Is(err, loop.ErrNote) {
 			t.Errorf("the note was answered with %v", err)
 		}
 		synctest.Wait()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -157,7 +157,7 @@ func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 		return err
 	}
 	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)
-	if err != nil || run.Status() != engine.StatusPaused {
+	if err != nil || run.Status() != event.StatusPaused {
 		return err
 	}
 	if at := held.Earliest(run.Open()); !at.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -35,8 +36,8 @@ func (d *Driver) approvals(run *engine.Run) []engine.InputData {
 	var answers []engine.InputData
 	for _, w := range run.Waits() {
 		if approves(w) {
-			answers = append(answers, engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`),
-				By: engine.LocalBy(engine.ChannelApproveAll)})
+			answers = append(answers, engine.Answer{Wait: w.ID, Value: event.Value(`"approve"`),
+				By: event.LocalBy(event.ChannelApproveAll)})
 		}
 	}
 	return answers
@@ -109,7 +110,7 @@ func (d *Driver) changedCommon(ctx context.Context, run string) error {
 }
 
 // Stored publishes events of a run that this process appended.
-func (d *Driver) Stored(run string, events []engine.Event) {
+func (d *Driver) Stored(run string, events []event.Event) {
 	if fn := d.cfg.Hooks.Events; fn != nil {
 		fn(run, events)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -59,7 +61,7 @@ func TestSharedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := func(run, value string) error {
-		return d.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: engine.Value(value)})
+		return d.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: event.Value(value)})
 	}
 	if err := answer("r1", `"approve"`); err != nil {
 		t.Fatal(err)
@@ -67,13 +69,13 @@ func TestSharedRuns(t *testing.T) {
 	if err := answer("r1", `"approve"`); err != nil {
 		t.Errorf("the same answer again: %v", err)
 	}
-	if err := answer("r1", `"reject"`); !errors.Is(err, engine.ErrWaitAnswered) {
+	if err := answer("r1", `"reject"`); !errors.Is(err, waits.ErrAnswered) {
 		t.Errorf("another answer: %v, want ErrWaitAnswered", err)
 	}
 	if err := d.Cancel(t.Context(), "r2", "no"); err != nil {
 		t.Error(err)
 	}
-	if err := d.Reopen(t.Context(), "r2", workflow.Limits{}, engine.Actor{}); !errors.Is(err, engine.ErrNotReopenable) {
+	if err := d.Reopen(t.Context(), "r2", workflow.Limits{}, event.Actor{}); !errors.Is(err, engine.ErrNotReopenable) {
 		t.Errorf("reopen: %v, want ErrNotReopenable", err)
 	}
 	if err := d.Resume(t.Context(), "r2"); !errors.Is(err, engine.ErrEnded) {
@@ -91,7 +93,7 @@ func TestSharedRuns(t *testing.T) {
 	if err != nil || head.Owner != journal.CommonOwner || head.Status != journal.StatusRunning || head.Epoch != 1 {
 		t.Errorf("the run is %+v, %v", head, err)
 	}
-	if s, err := d.Wait(t.Context(), "r2"); err != nil || s != (driver.State{Status: engine.StatusCancelled}) {
+	if s, err := d.Wait(t.Context(), "r2"); err != nil || s != (driver.State{Status: event.StatusCancelled}) {
 		t.Errorf("the cancelled run is %+v, %v", s, err)
 	}
 	if err := d.Close(t.Context()); err != nil {
@@ -109,7 +111,7 @@ func TestSharedRuns_StoredRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Answer(t.Context(), "r1", engine.Answer{Wait: "w1", Value: engine.Value(`"approve"`)}); err != nil {
+	if err := d.Answer(t.Context(), "r1", engine.Answer{Wait: "w1", Value: event.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 	var told []string
@@ -174,7 +176,7 @@ func TestSharedRuns_StoreLosesEvents(t *testing.T) {
 				t.Errorf("%v, want a *QuarantineError", err)
 			}
 			events := (&cluster{reader: replica.Open("")}).Events(t, "r1")
-			if end, ok := events[len(events)-1].Data.(*engine.RunFailed); !ok || end.Error.Code != "events_lost" {
+			if end, ok := events[len(events)-1].Data.(*event.RunFailed); !ok || end.Error.Code != "events_lost" {
 				t.Errorf("the run ends with %#v, want events_lost", events[len(events)-1].Data)
 			}
 		})
@@ -231,5 +233,5 @@ func TestSharedRuns_ConcurrentInfo(t *testing.T) {
 
 // approve answers the approval of a run of commonRun.
 func approve(t *held.Turn) error {
-	return t.Do(engine.Answer{Wait: "w1", Value: engine.Value(`"approve"`)})
+	return t.Do(engine.Answer{Wait: "w1", Value: event.Value(`"approve"`)})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -16,7 +17,7 @@ const queuePoll = 10 * time.Second
 // askForSlot lets a stored run that has not started continue when its turn comes. It does
 // nothing for other runs.
 func (a *actor) askForSlot() {
-	if a.asksForSlot || a.run.Status() != engine.StatusPending || a.run.Created() == nil {
+	if a.asksForSlot || a.run.Status() != event.StatusPending || a.run.Created() == nil {
 		return
 	}
 	a.asksForSlot = true

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -62,10 +63,10 @@ func TestActivation_SplitRecords(t *testing.T) {
 				f := &failing{Backend: m.Open(journal.KindServe), after: after}
 				d := open(t, m, embedded.Config{Store: f})
 				run := start(t, d, decisions(1500))
-				if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"approve"`)}); err != nil {
+				if err := d.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"approve"`)}); err != nil {
 					t.Fatal(err)
 				}
-				if s := status(t, d, run); s.Status != engine.StatusFailed || !f.failed {
+				if s := status(t, d, run); s.Status != event.StatusFailed || !f.failed {
 					t.Fatalf("%+v, failed append: %t; want one that its limit ended", s, f.failed)
 				}
 				var longest, records int
@@ -83,7 +84,7 @@ func TestActivation_SplitRecords(t *testing.T) {
 					t.Errorf("%d events in %d records, the longest with %d bytes", last, records, longest)
 				}
 				var activation uint64
-				if _, err := runsOf(m).Fork(t.Context(), run, last/2, func(past []engine.Event) error {
+				if _, err := runsOf(m).Fork(t.Context(), run, last/2, func(past []event.Event) error {
 					activation = past[len(past)-1].Seq
 					return nil
 				}); err == nil || !errors.Is(err, stored.ErrForkPoint) || activation != last {

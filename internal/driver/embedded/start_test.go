@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -83,7 +83,7 @@ func (c *claimed) completes(t *testing.T, d *Driver) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if s, err := d.Wait(ctx, "r"); err != nil || s.Status != engine.StatusCompleted {
+	if s, err := d.Wait(ctx, "r"); err != nil || s.Status != event.StatusCompleted {
 		t.Errorf("the run is %+v, %v; want completed", s, err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -81,7 +83,7 @@ func TestAppend_RefusalNotReused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := status(t, d, run); s.Status != engine.StatusFailed {
+		if s := status(t, d, run); s.Status != event.StatusFailed {
 			t.Fatalf("%+v, want failed", s)
 		}
 		busy := true
@@ -98,19 +100,19 @@ func TestAppend_RefusalNotReused(t *testing.T) {
 			return o.Backend.Release(ctx, run, epoch)
 		}
 		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three},
-			engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, journal.ErrBusy) {
+			event.LocalBy(event.ChannelCLI)); !errors.Is(err, journal.ErrBusy) {
 			t.Errorf("reopen: %v, want ErrBusy", err)
 		}
 		second := make(chan error, 1)
 		go func() {
-			second <- d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
+			second <- d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}, event.LocalBy(event.ChannelCLI))
 		}()
 		synctest.Wait()
 		close(leaving)
 		if err := <-second; err != nil {
 			t.Errorf("reopen when nothing is in the way any more: %v", err)
 		}
-		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+		if s := status(t, d, run); s.Status != event.StatusCompleted {
 			t.Errorf("%+v, want completed", s)
 		}
 	})
@@ -147,7 +149,7 @@ func TestAppend_DamagedStore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var corrupt *journal.CorruptError
-		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.As(err, &corrupt) {
+		if err := d.Answer(ctx, run, engine.Answer{Value: event.Value(`"yes"`)}); !errors.As(err, &corrupt) {
 			t.Errorf("answer: %v, want the damage", err)
 		}
 	})
@@ -183,20 +185,20 @@ func TestRejectedAppend(t *testing.T) {
 		mu.Unlock()
 		began := time.Now()
 		var rejected *journal.RejectedError
-		if err := d.Answer(t.Context(), first, engine.Answer{Value: engine.Value(`"approve"`)}); !errors.As(err,
+		if err := d.Answer(t.Context(), first, engine.Answer{Value: event.Value(`"approve"`)}); !errors.As(err,
 			&rejected) {
 			t.Errorf("answer: %v, want what the store says", err)
 		}
 		if n := asked; n != 1 || time.Since(began) > 0 {
 			t.Errorf("asked %d times in %s, want once", n, time.Since(began))
 		}
-		if s := status(t, d, first); s.Status != engine.StatusFailed {
+		if s := status(t, d, first); s.Status != event.StatusFailed {
 			t.Errorf("%+v, want failed", s)
 		}
-		if err := d.Answer(t.Context(), second, engine.Answer{Value: engine.Value(`"approve"`)}); err != nil {
+		if err := d.Answer(t.Context(), second, engine.Answer{Value: event.Value(`"approve"`)}); err != nil {
 			t.Errorf("another run: %v", err)
 		}
-		if s := status(t, d, second); s.Status != engine.StatusCompleted {
+		if s := status(t, d, second); s.Status != event.StatusCompleted {
 			t.Errorf("another run: %+v", s)
 		}
 	})
@@ -286,8 +288,8 @@ func TestSettleAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		// No caller waits for the answer: the run continues, and its owner is alive.
-		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: engine.Value(`"yes"`)}); !errors.Is(err,
-			engine.ErrWaitNotFound) {
+		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: event.Value(`"yes"`)}); !errors.Is(err,
+			waits.ErrNotFound) {
 			t.Errorf("answer: %v, want ErrWaitNotFound", err)
 		}
 		if failed != 4 {
@@ -344,13 +346,13 @@ func TestRecovery_StoreFails(t *testing.T) {
 						return (&sim.World{}).Open(ctx, info)
 					}})
 				var corrupt *journal.CorruptError
-				if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); errors.As(err,
+				if err := e.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"yes"`)}); errors.As(err,
 					&corrupt) != tt.damage || !tt.damage && err != nil {
 					t.Errorf("answer: %v", err)
 				}
-				want := engine.StatusCompleted
+				want := event.StatusCompleted
 				if tt.damage {
-					want = engine.StatusPaused
+					want = event.StatusPaused
 				}
 				if s := status(t, e, run); s.Status != want {
 					t.Errorf("%+v, want %s", s, want)

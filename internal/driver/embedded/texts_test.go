@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -74,10 +75,10 @@ func TestTexts_LoadedOnDemand(t *testing.T) {
 					d := open(t, m, embedded.Config{Store: o, Open: w.Open})
 					run := start(t, d, large(prompt))
 					status(t, d, run)
-					err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"approve"`)})
+					err := d.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"approve"`)})
 					synctest.Wait()
 					if state == "stored" || state == "busy" {
-						if s := status(t, d, run); err != nil || s.Status != engine.StatusCompleted {
+						if s := status(t, d, run); err != nil || s.Status != event.StatusCompleted {
 							t.Errorf("%+v, %v; want completed", s, err)
 						}
 						if reads.Load() == 0 || calls.Load() != 2 {

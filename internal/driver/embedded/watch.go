@@ -10,7 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -103,7 +103,7 @@ func (s *subscription) take() (items []driver.Update, behind bool) {
 }
 
 // publish passes on events that have become durable.
-func (a *actor) publish(events []engine.Event) {
+func (a *actor) publish(events []event.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (a *actor) publish(events []engine.Event) {
 	a.d.hubs.publish(a.id, events)
 }
 
-func (h *hubs) publish(run string, events []engine.Event) {
+func (h *hubs) publish(run string, events []event.Event) {
 	subs := h.watchersOf(run)
 	if len(subs) == 0 {
 		return
@@ -276,13 +276,13 @@ func (w *watcher) live(u driver.Update) bool {
 	return true
 }
 
-func (w *watcher) give(e *engine.Event) {
+func (w *watcher) give(e *event.Event) {
 	w.seq = e.Seq
-	if d, ok := e.Data.(*engine.ModelReplied); ok {
+	if d, ok := e.Data.(*event.ModelReplied); ok {
 		w.replied = append(w.replied[max(0, len(w.replied)+1-maxReplied):], d.Call)
 	}
 	w.left = !w.yield(driver.Update{Event: e}, nil)
-	w.ended = engine.StatusOf(e.Data).Ended()
+	w.ended = event.StatusOf(e.Data).Ended()
 }
 
 // catchUp reads the events after seq from the journal. If a run ended and was reopened, it
@@ -298,7 +298,7 @@ func (w *watcher) catchUp(ctx context.Context) error {
 	if w.ended = head.LastSeq == w.seq && head.Status.Ended(); head.LastSeq == w.seq {
 		return nil
 	}
-	return w.d.events(ctx, w.run, w.seq, func(events []engine.Event) error {
+	return w.d.events(ctx, w.run, w.seq, func(events []event.Event) error {
 		for i := range events {
 			if w.left {
 				return nil

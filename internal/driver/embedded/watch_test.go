@@ -9,7 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -70,7 +70,7 @@ func TestHooks(t *testing.T) {
 	var seqs []uint64
 	said := ""
 	cfg := embedded.Config{Hooks: embedded.Hooks{
-		Events: func(_ string, events []engine.Event) {
+		Events: func(_ string, events []event.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {
@@ -84,7 +84,7 @@ func TestHooks(t *testing.T) {
 		},
 	}}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
-		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value(`"hello"`)})
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: event.Value(`"hello"`)})
 		if err != nil {
 			t.Fatal(err)
 		}

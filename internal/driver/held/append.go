@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -75,7 +76,7 @@ func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
 // and notices. buf is used for the data of the first record, which the next use of buf overwrites;
 // nil allocates a new buffer. asValues keeps events that can be encoded as values, for a
 // journal.EventKeeper. The caller adds the data about the run's owner, and validates the result.
-func NewAppend(run *engine.Run, id string, events []engine.Event, buf []byte, asValues bool) (journal.Append, error) {
+func NewAppend(run *engine.Run, id string, events []event.Event, buf []byte, asValues bool) (journal.Append, error) {
 	ap := journal.Append{
 		Run: id, At: events[len(events)-1].At,
 		Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},

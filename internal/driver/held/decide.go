@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -184,7 +185,7 @@ func (c *Common) settle(t *Turn) {
 
 // store stores events. If stored is false and err is nil, they are not stored and the run has to be
 // reloaded.
-func (c *Common) store(ctx context.Context, events []engine.Event) (stored bool, err error) {
+func (c *Common) store(ctx context.Context, events []event.Event) (stored bool, err error) {
 	ap, err := NewAppend(c.run, c.id, events, c.buf, c.cs.keepsEvents)
 	if err == nil {
 		ap.Epoch, ap.Common, ap.Release = c.head.Epoch, true, Rests(c.run)
@@ -225,7 +226,7 @@ const maxBuf = 4 << 10
 // owner. A pending run does not rest: it has to begin in its turn.
 func Rests(run *engine.Run) bool {
 	s := run.Status()
-	return s.Ended() || s == engine.StatusPaused && run.InFlight() == 0
+	return s.Ended() || s == event.StatusPaused && run.InFlight() == 0
 }
 
 // uncertain reads the journal until it shows whether an append that returned an error was stored.
@@ -267,9 +268,9 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 	if c.catchUp(ctx) != nil {
 		return q
 	}
-	end := []engine.Event{{
+	end := []event.Event{{
 		Seq: c.run.Seq() + 1, At: c.cs.cfg.Now().UTC().Truncate(time.Microsecond),
-		Data: &engine.RunFailed{Error: engine.Failure{Code: CodeOf(cause), Message: cause.Error()}},
+		Data: &event.RunFailed{Error: event.Failure{Code: CodeOf(cause), Message: cause.Error()}},
 	}}
 	if c.run.Status().Ended() || c.run.Apply(end) != nil {
 		return q

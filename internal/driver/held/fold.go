@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -54,11 +55,11 @@ func LoadText(ctx context.Context, log journal.Log, run, hash string) (string, e
 // is called with each event before the next one is folded. Large strings of the run's messages are
 // not read.
 func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, load Loader,
-	each func(engine.Event)) error {
+	each func(event.Event)) error {
 	stored := func(hash string, size int64) text.Text {
 		return text.AtPlace(size, func() (string, error) { return load(hash) }).Text()
 	}
-	return journal.EachStored(ctx, log, id, run.Seq(), stored, func(events []engine.Event, aside []string) error {
+	return journal.EachStored(ctx, log, id, run.Seq(), stored, func(events []event.Event, aside []string) error {
 		if err := applyAll(run, events, each); err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func FoldInto(ctx context.Context, log journal.Log, run *engine.Run, id string, 
 
 // applyAll folds events. after, if not nil, is called with each event before the next one is
 // folded.
-func applyAll(run *engine.Run, events []engine.Event, after func(engine.Event)) error {
+func applyAll(run *engine.Run, events []event.Event, after func(event.Event)) error {
 	if after == nil {
 		return run.Apply(events)
 	}

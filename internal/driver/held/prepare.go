@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -60,7 +61,7 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 		Branch: spec.Meta[driver.MetaBranch], Trigger: spec.Trigger, Labels: spec.Labels,
 		Preview: journal.Preview(spec.Input),
 	}
-	r.Start = engine.Start{Queued: spec.Queued, Created: engine.RunCreated{
+	r.Start = engine.Start{Queued: spec.Queued, Created: event.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts,
 		Remind: workflow.Duration(spec.Remind),

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 )
@@ -12,10 +14,10 @@ import (
 // refusals lists the errors with which the engine rejects inputs. It is never modified.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable,
-	engine.ErrWaitNotFound,
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote,
+	waits.ErrNotFound,
+	waits.ErrAmbiguous, waits.ErrAnswered, waits.ErrClosed, waits.ErrAnswer, loop.ErrNote,
 	engine.ErrNoteLate,
-	engine.ErrWaitRole, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
+	waits.ErrRole, waits.ErrSignalWait, waits.ErrSignalName, waits.ErrSignal, waits.ErrSignalsFull,
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 

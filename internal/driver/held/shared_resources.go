@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // kit holds the resources for the calls of a run held in common, as opened by this process.
@@ -85,17 +86,17 @@ func (c *Common) dropKit() {
 }
 
 // folded is called with the events that other processes appended.
-func (c *Common) folded(e engine.Event) {
+func (c *Common) folded(e event.Event) {
 	k := c.kit
 	if k == nil || k.stale || e.Seq <= k.seq {
 		return
 	}
 	switch d := e.Data.(type) {
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		k.stale = k.Tools != nil && !k.Stateless && !k.callsMade[engine.CommandID(d.Call, d.Attempt)]
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		k.stale = d.Source != "" && !k.callsMade[engine.CommandID(d.Call, d.Attempt)]
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		k.stale = d.Source != "" && !k.callsMade[engine.CommandID(d.Call, d.Attempt)]
 	}
 }

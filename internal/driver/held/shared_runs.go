@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
@@ -32,7 +33,7 @@ type CommonConfig struct {
 	Settle func(run *engine.Run) []engine.InputData
 	// Stored is called with the events of each durable append, in order for each run; it may be
 	// nil.
-	Stored func(run string, events []engine.Event)
+	Stored func(run string, events []event.Event)
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -205,7 +206,7 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	}()
 	defer Recovered(&err)
 	c.read = time.Now()
-	var each func(engine.Event)
+	var each func(event.Event)
 	if c.kit != nil {
 		each = c.folded
 	}

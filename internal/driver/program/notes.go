@@ -10,6 +10,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
@@ -17,7 +19,7 @@ import (
 type notes struct {
 	ctx    context.Context // context of the call
 	id     string          // id of its command
-	before []engine.Note
+	before []loop.Note
 	by     driver.Caller // nil if no driver made the call
 	work   program.Work
 	begun  atomic.Pointer[substeps] // nil until the first sub-step
@@ -26,9 +28,9 @@ type notes struct {
 // substeps holds the sub-steps of one attempt.
 type substeps struct {
 	mu      sync.Mutex
-	added   []engine.Note
+	added   []loop.Note
 	flights map[string]*pendingSubstep
-	panic   *engine.Failure
+	panic   *event.Failure
 }
 
 // pendingSubstep is a sub-step in progress. value and err are written before done is closed.
@@ -36,7 +38,7 @@ type pendingSubstep struct {
 	key   string
 	outer *pendingSubstep // the enclosing sub-step
 	done  chan struct{}
-	value engine.Value
+	value event.Value
 	err   error
 }
 
@@ -72,12 +74,12 @@ func (n substepCaller) Once(ctx context.Context, key string,
 	if err := n.closedErr(ctx); err != nil {
 		return nil, err
 	}
-	if err := engine.CheckNoteKey(key); err != nil {
+	if err := loop.CheckNoteKey(key); err != nil {
 		return nil, noteError(key, err)
 	}
 	for f := n.outer; f != nil; f = f.outer {
 		if f.key == key {
-			return nil, noteError(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
+			return nil, noteError(key, fmt.Errorf("%w: it is nested in another one with this key", loop.ErrNote))
 		}
 	}
 	s := n.substeps()
@@ -90,10 +92,10 @@ func (n substepCaller) Once(ctx context.Context, key string,
 		s.mu.Unlock()
 		return n.join(ctx, f)
 	}
-	if len(n.before)+len(s.added)+len(s.flights) >= engine.MaxNotes {
+	if len(n.before)+len(s.added)+len(s.flights) >= loop.MaxNotes {
 		s.mu.Unlock()
-		return nil, noteError(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote,
-			engine.MaxNotes))
+		return nil, noteError(key, fmt.Errorf("%w: one execution of a node may have at most %d", loop.ErrNote,
+			loop.MaxNotes))
 	}
 	f := &pendingSubstep{key: key, outer: n.outer, done: make(chan struct{})}
 	if s.flights == nil {
@@ -114,9 +116,9 @@ func (n *notes) substeps() *substeps {
 }
 
 // find returns a note. s.mu must be held.
-func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
-	for _, list := range [2][]engine.Note{n.before, s.added} {
-		if i := slices.IndexFunc(list, func(note engine.Note) bool { return note.Key == key }); i >= 0 {
+func (n *notes) find(s *substeps, key string) (event.Value, bool) {
+	for _, list := range [2][]loop.Note{n.before, s.added} {
+		if i := slices.IndexFunc(list, func(note loop.Note) bool { return note.Key == key }); i >= 0 {
 			return list[i].Value, true
 		}
 	}
@@ -124,7 +126,7 @@ func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
 }
 
 // join waits for a sub-step that another goroutine executes.
-func (n *notes) join(ctx context.Context, f *pendingSubstep) (engine.Value, error) {
+func (n *notes) join(ctx context.Context, f *pendingSubstep) (event.Value, error) {
 	select {
 	case <-f.done:
 		return f.value, f.err
@@ -154,11 +156,11 @@ func (n *notes) runSubstep(ctx context.Context, s *substeps, f *pendingSubstep,
 		if v != nil {
 			f.value, f.err = nil, fmt.Errorf("sub-step %q panicked: %v", f.key, v)
 			if s.panic == nil {
-				s.panic = &engine.Failure{Code: engine.CodeFunc, Message: f.err.Error()}
+				s.panic = &event.Failure{Code: event.CodeFunc, Message: f.err.Error()}
 			}
 		}
 		if f.err == nil {
-			s.added = append(s.added, engine.Note{Key: f.key, Value: f.value})
+			s.added = append(s.added, loop.Note{Key: f.key, Value: f.value})
 		}
 		delete(s.flights, f.key)
 		close(f.done)
@@ -176,13 +178,13 @@ func (n *notes) runSubstep(ctx context.Context, s *substeps, f *pendingSubstep,
 
 func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
 	if n.by == nil {
-		return noteError(note.Key, fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote))
+		return noteError(note.Key, fmt.Errorf("%w: notes cannot be recorded here", loop.ErrNote))
 	}
 	err := n.by.Record(note)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, engine.ErrNote):
+	case errors.Is(err, loop.ErrNote):
 		return noteError(note.Key, err)
 	}
 	if over := n.closedErr(ctx); over != nil {
@@ -201,7 +203,7 @@ func noteError(key string, err error) error {
 }
 
 // panicked returns the failure of an attempt in which a sub-step panicked.
-func (n *notes) panicked() *engine.Failure {
+func (n *notes) panicked() *event.Failure {
 	s := n.begun.Load()
 	if s == nil {
 		return nil

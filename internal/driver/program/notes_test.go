@@ -13,6 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
@@ -34,7 +36,7 @@ func (b *book) Record(n engine.FuncNote) error {
 }
 
 // substepCaller calls fn as a node function with the notes of earlier attempts.
-func substepCaller(ctx context.Context, b *book, former []engine.Note,
+func substepCaller(ctx context.Context, b *book, former []loop.Note,
 	fn func(context.Context, program.Notes)) engine.FuncResult {
 	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
 		"f": func(ctx context.Context, c program.Call) program.Result {
@@ -79,7 +81,7 @@ func TestNotes(t *testing.T) {
 		t.Error("called though its note is there")
 		return nil, nil
 	}
-	substepCaller(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}},
+	substepCaller(t.Context(), b, []loop.Note{{Key: "old", Value: event.Value("7")}, {Key: "null"}},
 		func(ctx context.Context, n program.Notes) {
 			wantNote(t, n, ctx, "old", never, "7")
 			wantNote(t, n, ctx, "null", never, "")
@@ -87,13 +89,13 @@ func TestNotes(t *testing.T) {
 				n := c.Notes()
 				wantNote(t, n, ctx, "inner", gives("1"), "1")
 				wantNote(t, n, ctx, "old", never, "7")
-				wantRefused(t, n, ctx, "outer", never, engine.ErrNote,
+				wantRefused(t, n, ctx, "outer", never, loop.ErrNote,
 					`sub-step "outer": note refused: it is nested in another one with this key`)
 				return program.Value("2"), nil
 			}, "2")
 			wantNote(t, n, ctx, "inner", never, "1")
 			wantNote(t, n, ctx, "outer", never, "2")
-			wantRefused(t, n, ctx, "", never, engine.ErrNote, "the key is empty")
+			wantRefused(t, n, ctx, "", never, loop.ErrNote, "the key is empty")
 		})
 	if got, want := fmt.Sprintf("%s", b.notes), "[{1.0.1#2 inner 1} {1.0.1#2 outer 2}]"; got != want {
 		t.Errorf("recorded %s, want %s", got, want)
@@ -105,10 +107,10 @@ func TestNotes(t *testing.T) {
 func TestNotes_Refused(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	substepCaller(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil,
+	substepCaller(t.Context(), &book{err: fmt.Errorf("%w: so many", loop.ErrNote)}, nil,
 		func(ctx context.Context, n program.Notes) {
-			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
-			wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not recorded here either
+			wantRefused(t, n, ctx, "a", gives("1"), loop.ErrNote, "so many")
+			wantRefused(t, n, ctx, "a", gives("1"), loop.ErrNote, "so many") // it was not recorded here either
 			wantRefused(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
 				return nil, broken
 			},
@@ -118,11 +120,11 @@ func TestNotes_Refused(t *testing.T) {
 		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no longer accepts notes")
 	})
 	substepCaller(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
-		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "notes cannot be recorded here")
+		wantRefused(t, n, ctx, "a", gives("1"), loop.ErrNote, "notes cannot be recorded here")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &book{}
-	substepCaller(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
+	substepCaller(ctx, b, []loop.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
 		wantNote(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
 			cancel()
 			return program.Value("1"), nil // work already done is recorded

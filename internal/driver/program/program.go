@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -54,7 +55,7 @@ func (p *Program) Condition(name string, v engine.View) (bool, error) {
 }
 
 // Value implements engine.Host.
-func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
+func (p *Program) Value(name string, v engine.View) (event.Value, error) {
 	f, ok := p.table.Values[name]
 	if !ok {
 		return nil, unknown(name)
@@ -63,7 +64,7 @@ func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
 }
 
 // Merge implements engine.Host.
-func (p *Program) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+func (p *Program) Merge(name string, outputs map[string]event.Value, v engine.View) (map[string]event.Value, error) {
 	f, ok := p.table.Merges[name]
 	if !ok {
 		return nil, unknown(name)
@@ -72,7 +73,7 @@ func (p *Program) Merge(name string, outputs map[string]engine.Value, v engine.V
 }
 
 // Reduce implements engine.Host.
-func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.Value, error) {
+func (p *Program) Reduce(name string, base, mine, theirs event.Value) (event.Value, error) {
 	f, ok := p.table.Reducers[name]
 	if !ok {
 		return nil, unknown(name)
@@ -81,7 +82,7 @@ func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.V
 }
 
 // OnError implements engine.Host.
-func (p *Program) OnError(name string, failure engine.Failure, cause error, v engine.View) (engine.ErrorAction, error) {
+func (p *Program) OnError(name string, failure event.Failure, cause error, v engine.View) (engine.ErrorAction, error) {
 	f, ok := p.table.OnErrors[name]
 	if !ok {
 		return engine.ErrorAction{}, unknown(name)
@@ -95,7 +96,7 @@ func (p *Program) OnError(name string, failure engine.Failure, cause error, v en
 }
 
 // RetryOn implements engine.Host.
-func (p *Program) RetryOn(name string, failure engine.Failure, cause error) (bool, error) {
+func (p *Program) RetryOn(name string, failure event.Failure, cause error) (bool, error) {
 	f, ok := p.table.RetryOns[name]
 	if !ok {
 		return false, unknown(name)
@@ -104,7 +105,7 @@ func (p *Program) RetryOn(name string, failure engine.Failure, cause error) (boo
 }
 
 // Report implements engine.Reporter.
-func (p *Program) Report(run string, f engine.Failure, at time.Time) *engine.SignalRaised {
+func (p *Program) Report(run string, f event.Failure, at time.Time) *event.SignalRaised {
 	if p.table.Report == nil {
 		return nil
 	}
@@ -112,7 +113,7 @@ func (p *Program) Report(run string, f engine.Failure, at time.Time) *engine.Sig
 	if s == nil {
 		return nil
 	}
-	return &engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data}
+	return &event.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data}
 }
 
 // Counter implements engine.Counting.
@@ -125,11 +126,11 @@ func (p *Program) Counter(name string) (engine.Counter, bool) {
 func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by driver.Caller) (out engine.FuncResult) {
 	f, ok := p.calls[c.Func]
 	if !ok {
-		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: unknown(c.Func).Error()}}
+		return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: unknown(c.Func).Error()}}
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc,
+			out = engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc,
 				Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
@@ -164,7 +165,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 		out.Grown = append(out.Grown, state.Grown(t.Field, t.Text))
 	}
 	for _, s := range r.Signals {
-		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data,
+		out.Signals = append(out.Signals, event.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data,
 			Event: s.Event, At: s.At})
 	}
 	return out
@@ -190,15 +191,15 @@ func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
 	return out
 }
 
-func failed(f engine.Failure, cause error) program.Failure {
+func failed(f event.Failure, cause error) program.Failure {
 	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
 		Problems: f.Problems, Err: cause}
 }
 
-func failureOf(f program.Failure) *engine.Failure {
+func failureOf(f program.Failure) *event.Failure {
 	if f.Code == "" {
-		f.Code = engine.CodeFunc
+		f.Code = event.CodeFunc
 	}
-	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
+	return &event.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack,
 		Problems: f.Problems}
 }

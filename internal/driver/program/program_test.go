@@ -12,6 +12,7 @@ import (
 
 	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -21,9 +22,9 @@ import (
 func TestFunctions_ArgumentsAndResults(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	outputs := map[string]engine.Value{"b": raw("3")}
-	v := engine.View{Node: "n", Input: raw("1"), State: typed.StateOf(map[string]engine.Value{"a": raw("2")}, 0),
-		Outputs: func() map[string]engine.Value { return outputs },
+	outputs := map[string]event.Value{"b": raw("3")}
+	v := engine.View{Node: "n", Input: raw("1"), State: typed.StateOf(map[string]event.Value{"a": raw("2")}, 0),
+		Outputs: func() map[string]event.Value { return outputs },
 		Run:     "r", Attempt: 2, Updated: time.Unix(7, 0),
 		Errors: []engine.FailedAttempt{{Node: "n", Message: "m", Attempt: 1}}}
 	same := func(got program.View) {
@@ -73,7 +74,7 @@ func TestFunctions_ArgumentsAndResults(t *testing.T) {
 			return f.Code == wrong.Code && f.Message == wrong.Message && f.Node == wrong.Node, nil
 		}},
 	})
-	failure := engine.Failure{Code: "c", Message: "m", Node: "x", Retryable: true}
+	failure := event.Failure{Code: "c", Message: "m", Node: "x", Retryable: true}
 	if ok, err := p.Condition("f", v); !ok || err != nil {
 		t.Errorf("condition: %t, %v", ok, err)
 	}
@@ -86,7 +87,7 @@ func TestFunctions_ArgumentsAndResults(t *testing.T) {
 	if out, err := p.Reduce("f", raw("1"), raw("2"), raw("3")); string(out) != "123" || err != nil {
 		t.Errorf("reduce: %s, %v", out, err)
 	}
-	want := engine.ErrorAction{Kind: "abort", DelayMS: new(int64(5)), Update: map[string]engine.Value{"u": raw("6")},
+	want := engine.ErrorAction{Kind: "abort", DelayMS: new(int64(5)), Update: map[string]event.Value{"u": raw("6")},
 		Failure: &failure, Node: "to"}
 	if act, err := p.OnError("f", failure, nil, v); err != nil || cmp.Diff(act, want) != "" {
 		t.Errorf("on error: %+v, %v", act, err)
@@ -105,8 +106,8 @@ func TestUnknownNames(t *testing.T) {
 	_, e2 := p.Value("f", engine.View{})
 	_, e3 := p.Merge("f", nil, engine.View{})
 	_, e4 := p.Reduce("f", nil, nil, nil)
-	_, e5 := p.OnError("f", engine.Failure{}, nil, engine.View{})
-	_, e6 := p.RetryOn("f", engine.Failure{}, nil)
+	_, e5 := p.OnError("f", event.Failure{}, nil, engine.View{})
+	_, e6 := p.RetryOn("f", event.Failure{}, nil)
 	for i, err := range []error{e1, e2, e3, e4, e5, e6} {
 		if err == nil || err.Error() != `the program has no function "f"` {
 			t.Errorf("%d: %v", i, err)
@@ -124,9 +125,9 @@ func TestCall(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(7, 0)
 	c := &engine.CallFunc{
-		Func: "f", Node: "n", Step: 2, Attempt: 3, Key: "k", Input: engine.Value("1"),
-		State: typed.StateOf(map[string]engine.Value{"a": engine.Value("2")}, 0),
-		Last:  &engine.Failure{Code: "c", Message: "m"}, LastOutput: engine.Value("5"), Updated: at,
+		Func: "f", Node: "n", Step: 2, Attempt: 3, Key: "k", Input: event.Value("1"),
+		State: typed.StateOf(map[string]event.Value{"a": event.Value("2")}, 0),
+		Last:  &event.Failure{Code: "c", Message: "m"}, LastOutput: event.Value("5"), Updated: at,
 		Errors: []engine.FailedAttempt{{Node: "n", Message: "m", At: at, Attempt: 2}},
 	}
 	for name, tc := range map[string]struct {
@@ -136,17 +137,17 @@ func TestCall(t *testing.T) {
 	}{
 		"result": {program.Result{Update: program.Fields{"a": program.Value("3")}, Output: program.Value("4"),
 			Goto: []string{"x"}, Signals: []program.Signal{{Name: "s", Message: "m", Event: true, At: at}}}, false,
-			engine.FuncResult{Update: map[string]engine.Value{"a": engine.Value("3")}, Output: engine.Value("4"),
-				Goto: []string{"x"}, Signals: []engine.SignalRaised{{Signal: "s", Message: "m", Event: true, At: at}}}},
+			engine.FuncResult{Update: map[string]event.Value{"a": event.Value("3")}, Output: event.Value("4"),
+				Goto: []string{"x"}, Signals: []event.SignalRaised{{Signal: "s", Message: "m", Event: true, At: at}}}},
 		"failure": {
 			program.Result{Output: program.Value("4"), Failure: &program.Failure{Code: "c", Message: "m", Node: "x",
-				Stack: "s"}}, false, engine.FuncResult{Output: engine.Value("4"),
-				Failure: &engine.Failure{Code: "c", Message: "m", Node: "x", Stack: "s"}},
+				Stack: "s"}}, false, engine.FuncResult{Output: event.Value("4"),
+				Failure: &event.Failure{Code: "c", Message: "m", Node: "x", Stack: "s"}},
 		},
 		"failure, no code": {program.Result{Failure: &program.Failure{Message: "m"}}, false,
-			engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "m"}}},
+			engine.FuncResult{Failure: &event.Failure{Code: "func", Message: "m"}}},
 		"panic": {program.Result{}, true,
-			engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: `function "f" panicked: oops`}}},
+			engine.FuncResult{Failure: &event.Failure{Code: "func", Message: `function "f" panicked: oops`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

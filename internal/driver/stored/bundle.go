@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -22,7 +23,7 @@ func (r *Runs) Export(ctx context.Context, run string) (journal.Bundle, error) {
 		return journal.Bundle{}, err
 	}
 	p := journal.Bundle{Run: run, Model: head.Meta[driver.MetaModel]}
-	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
+	err = r.events(ctx, run, func(events []event.Event, _ bool) error {
 		p.Events = append(p.Events, events...)
 		return nil
 	})
@@ -50,7 +51,7 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	if err := run.Apply(p.Events); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
-	created, ok := p.Events[0].Data.(*engine.RunCreated)
+	created, ok := p.Events[0].Data.(*event.RunCreated)
 	if !ok {
 		return fmt.Errorf("import run %s: %w", p.Run,
 			&journal.CorruptError{Run: p.Run, Seq: 1, Reason: "it was never created"})
@@ -115,8 +116,8 @@ func (r *Runs) checkSameRun(ctx context.Context, p journal.Bundle) error {
 		return fmt.Errorf("the stored run has different events: %w", journal.ErrConflict)
 	}
 	for _, ev := range here.Events[n:] {
-		_, answered := ev.Data.(*engine.WaitAnswered)
-		if answered || engine.StatusOf(ev.Data).Ended() || engine.StepEnd(ev.Data) != engine.StepRunning {
+		_, answered := ev.Data.(*event.WaitAnswered)
+		if answered || event.StatusOf(ev.Data).Ended() || event.StepEnd(ev.Data) != event.Running {
 			return fmt.Errorf("the stored run continued after event %d: %w", n, journal.ErrConflict)
 		}
 	}

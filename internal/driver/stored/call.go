@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -51,7 +52,7 @@ func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called
 		return Called{}, journal.InRun(run, err)
 	}
 	folded := engine.New(plan, run)
-	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
+	err = r.events(ctx, run, func(events []event.Event, _ bool) error {
 		for i := range events {
 			if err := folded.Apply(events[i : i+1]); err != nil {
 				return err
@@ -84,18 +85,18 @@ func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint6
 			c.Answered, c.Ended, c.Pins = model, true, maps.Clone(history.Pins)
 		}
 	}
-	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
+	err = r.events(ctx, run, func(events []event.Event, _ bool) error {
 		for _, e := range events {
 			switch d := e.Data.(type) {
-			case *engine.ModelCalled:
+			case *event.ModelCalled:
 				if d.Call == call && (n == 0 || d.Attempt == n) {
 					seq, c = e.Seq, Called{At: e.At}
 				}
-			case *engine.ModelReplied:
+			case *event.ModelReplied:
 				end(d.Call, d.Attempt, d.Model)
-			case *engine.ModelFailed:
+			case *event.ModelFailed:
 				end(d.Call, d.Attempt, d.Model)
-			case *engine.ToolsPinned:
+			case *event.ToolsPinned:
 				history.Add(e)
 			}
 		}

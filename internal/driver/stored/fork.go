@@ -11,6 +11,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
@@ -22,15 +24,15 @@ import (
 // and its error is returned.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
-func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
+func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []event.Event) error) (string, error) {
 	return r.Derive(ctx, run, &Derived{Past: UpTo(run, at, allow)})
 }
 
 // UpTo returns a function that builds the past of a fork, for Derived.Past; see [Runs.Fork].
-func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) (
-	[]engine.Event, error) {
-	return func(activations [][]engine.Event) ([]engine.Event, error) {
-		var past []engine.Event
+func UpTo(run string, at uint64, allow func(past []event.Event) error) func(activations [][]event.Event) (
+	[]event.Event, error) {
+	return func(activations [][]event.Event) ([]event.Event, error) {
+		var past []event.Event
 		for _, events := range activations {
 			if len(past) == 0 || past[len(past)-1].Seq < at {
 				past = append(past, events...)
@@ -53,7 +55,7 @@ type Derived struct {
 	// Past builds the events of the new run from those of the other run, which it receives
 	// activation by activation. It may change the slices but none of the data. Its error is
 	// returned.
-	Past func(activations [][]engine.Event) ([]engine.Event, error)
+	Past func(activations [][]event.Event) ([]event.Event, error)
 	// Reopen, if not nil, continues the run if its past ends with a limit. It is read after Past
 	// was called.
 	Reopen *engine.Reopen
@@ -64,7 +66,7 @@ type Derived struct {
 	// Model, Prices and Files replace those of the other run if they are set. They are ignored if
 	// Spec is set.
 	Model  string
-	Prices []engine.Price
+	Prices []event.Price
 	Files  map[string][]byte
 	// Parent, if not "", is the run whose call continues the new run, which may have ended. Meta
 	// replaces entries of the other run's meta.
@@ -152,13 +154,13 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 
 // derived returns the listing entry of a derived run, its compiled definition, and the blobs that
 // it needs. It changes the first event of past.
-func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (
+func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []event.Event) (
 	*journal.NewRun, *engine.Plan, []journal.Blob, error) {
 	create := head.NewRun
 	create.Parent, create.Session, create.Created, create.Kind = q.Parent, "", r.now(), r.cfg.Kind
 	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // it has a different caller
 	maps.Copy(create.Meta, q.Meta)
-	first := past[0].Data.(*engine.RunCreated) // created by asFork
+	first := past[0].Data.(*event.RunCreated) // created by asFork
 	if q.Spec != nil {
 		canonical, err := q.Spec.Workflow.Canonical()
 		if err != nil {
@@ -209,10 +211,10 @@ func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past 
 }
 
 // activations returns the events of a run, activation by activation.
-func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, error) {
-	var all [][]engine.Event
+func (r *Runs) activations(ctx context.Context, run string) ([][]event.Event, error) {
+	var all [][]event.Event
 	isContinued := false
-	err := r.events(ctx, run, func(events []engine.Event, more bool) error {
+	err := r.events(ctx, run, func(events []event.Event, more bool) error {
 		if isContinued {
 			last := &all[len(all)-1]
 			*last = append(*last, events...)
@@ -231,11 +233,11 @@ func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, e
 }
 
 // asFork converts events of a run into those of a run forked from it.
-func asFork(ctx context.Context, run string, past []engine.Event, now time.Time, q *Derived) ([]engine.Event, error) {
+func asFork(ctx context.Context, run string, past []event.Event, now time.Time, q *Derived) ([]event.Event, error) {
 	if len(past) == 0 {
 		return nil, fmt.Errorf("fork run %s: %w: no event of it is left", run, ErrForkPoint)
 	}
-	created, ok := past[0].Data.(*engine.RunCreated)
+	created, ok := past[0].Data.(*event.RunCreated)
 	if !ok {
 		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
 	}
@@ -251,7 +253,7 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 	}
 	first.Above = nil
 	for i := range past {
-		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil {
+		if d, ok := past[i].Data.(*event.RunResumed); ok && d.Above != nil {
 			free := *d
 			free.Above = nil
 			past[i].Data = &free
@@ -262,25 +264,25 @@ func asFork(ctx context.Context, run string, past []engine.Event, now time.Time,
 
 // RenewTimeouts lets the timeouts of the steps that run at the end of past start again at now.
 // Those of a fork started when it was forked.
-func RenewTimeouts(past []engine.Event, now time.Time) {
+func RenewTimeouts(past []event.Event, now time.Time) {
 	var forkedAt time.Time
 	timed := map[int]int{} // running steps to the positions of their starts
 	for i := range past {
 		switch d := past[i].Data.(type) {
-		case *engine.RunCreated:
+		case *event.RunCreated:
 			forkedAt = d.ForkedAt
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			if d.Expires != nil {
 				timed[past[i].Step] = i
 			}
 		default:
-			if engine.StepEnd(d) != engine.StepRunning {
+			if event.StepEnd(d) != event.Running {
 				delete(timed, past[i].Step)
 			}
 		}
 	}
 	for _, i := range timed {
-		d, start := *past[i].Data.(*engine.StepStarted), past[i].At
+		d, start := *past[i].Data.(*event.StepStarted), past[i].At
 		if start.Before(forkedAt) {
 			start = forkedAt
 		}
@@ -295,22 +297,22 @@ func RenewTimeouts(past []engine.Event, now time.Time) {
 // run at the end and have a timeout have the new one, from now on.
 //
 // It returns a *engine.DivergenceError if the past does not fit the definition.
-func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Event, error) {
-	last := map[int]engine.Data{} // by running step
+func Redefine(run *engine.Run, past []event.Event, now time.Time) ([]event.Event, error) {
+	last := map[int]event.Data{} // by running step
 	for i := range past {
-		if step := past[i].Step; engine.StepEnd(past[i].Data) != engine.StepRunning {
+		if step := past[i].Step; event.StepEnd(past[i].Data) != event.Running {
 			delete(last, step)
-		} else if _, ok := past[i].Data.(*engine.StepStarted); ok || last[step] != nil {
+		} else if _, ok := past[i].Data.(*event.StepStarted); ok || last[step] != nil {
 			last[step] = past[i].Data
 		}
 	}
 	restarted := map[int]bool{}
-	out := make([]engine.Event, 0, len(past))
+	out := make([]event.Event, 0, len(past))
 	for _, ev := range past {
-		d, starts := ev.Data.(*engine.StepStarted)
-		wait, _ := last[ev.Step].(*engine.StepRetrying)
+		d, starts := ev.Data.(*event.StepStarted)
+		wait, _ := last[ev.Step].(*event.StepRetrying)
 		switch {
-		case starts && wait != nil && wait.Call == "" && engine.Calls(d.Kind):
+		case starts && wait != nil && wait.Call == "" && loop.Calls(d.Kind):
 			again, err := run.StartAgain(d, now)
 			if err != nil {
 				return nil, err
@@ -322,7 +324,7 @@ func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Eve
 				was.Expires, ev.Data = again.Expires, &was
 			}
 		case restarted[ev.Step] && ev.Data != last[ev.Step]:
-			if _, ok := ev.Data.(*engine.ConditionChecked); !ok {
+			if _, ok := ev.Data.(*event.ConditionChecked); !ok {
 				continue
 			}
 		}
@@ -339,24 +341,24 @@ func Redefine(run *engine.Run, past []engine.Event, now time.Time) ([]engine.Eve
 // runs that had not ended are replaced by ones that used no more than had been reported by then:
 // they belong to the other run, and the calls that started them are repeated here, with their own
 // runs.
-func replaceChildren(past []engine.Event, by map[string]string) {
-	last, used := map[string]int{}, map[string]engine.Used{}
+func replaceChildren(past []event.Event, by map[string]string) {
+	last, used := map[string]int{}, map[string]event.Used{}
 	for i := range past {
 		switch d := past[i].Data.(type) {
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			if d.Below != nil && by[d.Below.Run] != "" {
 				c, below := *d, *d.Below
 				below.Run = by[below.Run]
 				c.Below, past[i].Data = &below, &c
 			}
-		case *engine.ChildStarted:
+		case *event.ChildStarted:
 			if run := by[d.Run]; run != "" {
 				c := *d
 				c.Run, past[i].Data = run, &c
 				continue
 			}
 			last[d.Run] = i
-		case *engine.CallUsed:
+		case *event.CallUsed:
 			if run := by[d.Run]; run != "" {
 				c := *d
 				c.Run, past[i].Data = run, &c
@@ -371,13 +373,13 @@ func replaceChildren(past []engine.Event, by map[string]string) {
 	}
 	for run, i := range last {
 		switch d := past[i].Data.(type) {
-		case *engine.ChildStarted:
-			end := &engine.CallUsed{Call: d.Call, Attempt: d.Attempt}
+		case *event.ChildStarted:
+			end := &event.CallUsed{Call: d.Call, Attempt: d.Attempt}
 			if u, told := used[run]; told {
 				end.Run, end.Ended, end.Used = run, true, u
 			}
 			past[i].Data = end
-		case *engine.CallUsed:
+		case *event.CallUsed:
 			end := *d
 			end.Ended = true
 			past[i].Data = &end

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -51,7 +52,7 @@ func New(cfg Config) *Runs {
 func (r *Runs) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 // events reads all events of a run, record by record.
-func (r *Runs) events(ctx context.Context, run string, take func(events []engine.Event, isContinued bool) error) error {
+func (r *Runs) events(ctx context.Context, run string, take func(events []event.Event, isContinued bool) error) error {
 	return journal.EachEvents(ctx, Charged{r.cfg.Journal}, run, 0, take)
 }
 
@@ -117,11 +118,11 @@ func (r *Runs) File(ctx context.Context, run, name string) ([]byte, error) {
 
 // Spent returns what has counted against the budgets of a run so far, and what its parent leaves
 // for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
-func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, parent *workflow.Budget, err error) {
+func (r *Runs) Spent(ctx context.Context, run string) (spent event.Spent, parent *workflow.Budget, err error) {
 	defer recovered(&err)
 	folded, err := r.fold(ctx, run)
 	if err != nil {
-		return engine.Spent{}, nil, err
+		return event.Spent{}, nil, err
 	}
 	return folded.Spent(), folded.ParentBudget(), nil
 }
@@ -149,7 +150,7 @@ func (r *Runs) fold(ctx context.Context, run string) (*engine.Run, error) {
 		return nil, journal.InRun(run, err)
 	}
 	folded := engine.New(plan, run)
-	err = r.events(ctx, run, func(events []engine.Event, _ bool) error { return folded.Apply(events) })
+	err = r.events(ctx, run, func(events []event.Event, _ bool) error { return folded.Apply(events) })
 	return folded, err
 }
 

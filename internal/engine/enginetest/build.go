@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -80,41 +81,41 @@ func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workf
 // skipped; `(b` a sub-agent b started, `1)` the sub-agent of frame 1 ended, `1!)` it failed; `>b` a
 // conversation was handed over to b; `paused a`, `resumed`, `completed`, `failed code`,
 // `cancelled`.
-func Trace(events []engine.Event) string {
+func Trace(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			out = append(out, "+"+e.Node)
-		case *engine.StepCompleted:
+		case *event.StepCompleted:
 			out = append(out, "."+e.Node)
-		case *engine.StepFailed:
+		case *event.StepFailed:
 			out = append(out, "!"+e.Node+" "+d.Error.Code)
-		case *engine.StepCancelled:
+		case *event.StepCancelled:
 			out = append(out, "x"+e.Node)
-		case *engine.StepSkipped:
+		case *event.StepSkipped:
 			out = append(out, "~"+e.Node)
-		case *engine.StepRetrying:
+		case *event.StepRetrying:
 			out = append(out, "r"+e.Node)
-		case *engine.WaitOpened:
+		case *event.WaitOpened:
 			out = append(out, "?"+e.Node)
-		case *engine.RunPaused:
+		case *event.RunPaused:
 			out = append(out, "paused "+e.Node)
-		case *engine.RunResumed:
+		case *event.RunResumed:
 			out = append(out, "resumed")
-		case *engine.RunCompleted:
+		case *event.RunCompleted:
 			out = append(out, "completed")
-		case *engine.RunFailed:
+		case *event.RunFailed:
 			out = append(out, "failed "+d.Error.Code)
-		case *engine.RunCancelled:
+		case *event.RunCancelled:
 			out = append(out, "cancelled")
-		case *engine.AgentHanded:
+		case *event.AgentHanded:
 			out = append(out, ">"+d.Agent)
-		case *engine.SubagentStarted:
+		case *event.SubagentStarted:
 			out = append(out, "("+d.Agent)
-		case *engine.SubagentCompleted:
+		case *event.SubagentCompleted:
 			out = append(out, fmt.Sprintf("%d)", d.Frame))
-		case *engine.SubagentFailed:
+		case *event.SubagentFailed:
 			out = append(out, fmt.Sprintf("%d!)", d.Frame))
 		}
 	}
@@ -221,19 +222,19 @@ func AsksInOrder(calls ...chat.ToolCall) *engine.ModelResult {
 
 // Call is a model's request to call a tool; args is used verbatim.
 func Call(id, name, args string) chat.ToolCall {
-	return chat.ToolCall{ID: id, Name: name, Arguments: engine.Value(args)}
+	return chat.ToolCall{ID: id, Name: name, Arguments: event.Value(args)}
 }
 
 // Held returns the result of a driver that found that a person must approve a call first.
 func Held(binding, args string) *engine.ToolHeld {
 	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitApproval, Prompt: "Allow it?",
-		Arguments: engine.Value(args), Binding: binding}}
+		Arguments: event.Value(args), Binding: binding}}
 }
 
 // AsksPerson returns the result of a driver whose tool asks a person for its result.
 func AsksPerson(prompt, schema string) *engine.ToolHeld {
-	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: engine.Value(schema),
-		Arguments: engine.Value(`{}`), Binding: "asked"}}
+	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: event.Value(schema),
+		Arguments: event.Value(`{}`), Binding: "asked"}}
 }
 
 // Returns returns a tool result.
@@ -305,10 +306,10 @@ func (w *World) decide(node, decision string) {
 func Say(format string, args ...any) *engine.ModelResult { return Reply(fmt.Sprintf(format, args...)) }
 
 // Text returns s as a JSON string.
-func Text(s string) engine.Value { return expr.Quote(s) }
+func Text(s string) event.Value { return expr.Quote(s) }
 
 // Print formats events, one per line: number, type, step and node, data.
-func Print(events []engine.Event) string {
+func Print(events []event.Event) string {
 	var b strings.Builder
 	for _, ev := range events {
 		data, err := json.Marshal(ev.Data)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // checkLaws checks the invariants after every activation (D1): folding the journal yields the live
@@ -73,7 +74,7 @@ func (w *World) checkOpenLaws(folded *engine.Run) {
 		}
 		got = append(got, Show([]engine.Command{c}))
 	}
-	if w.Run.Status() != engine.StatusRunning {
+	if w.Run.Status() != event.StatusRunning {
 		if len(got) > 0 {
 			w.T.Fatalf("a run that is %s has open calls: %s", w.Run.Status(), got)
 		}
@@ -96,7 +97,7 @@ func (w *World) checkOpenLaws(folded *engine.Run) {
 // or sub-flow, and that no step is left when the run has ended, unless a reopening may continue it.
 func (w *World) checkStepLaws() {
 	w.T.Helper()
-	ended := map[int]engine.Type{}
+	ended := map[int]event.Type{}
 	scopes, failed := map[int]int{}, map[int]bool{}
 	started := 0
 	for i, e := range w.Events {
@@ -104,23 +105,23 @@ func (w *World) checkStepLaws() {
 			w.T.Fatalf("event %d has number %d\n%s", i+1, e.Seq, w.Log())
 		}
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			if started++; e.Step != started {
 				w.T.Fatalf("event %d starts step %d, want %d\n%s", e.Seq, e.Step, started, w.Log())
 			}
 			if scopes[e.Step] = d.Scope; failed[d.Scope] {
 				w.T.Fatalf("event %d starts a step in scope %d, which has failed\n%s", e.Seq, d.Scope, w.Log())
 			}
-		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+		case *event.StepCompleted, *event.StepFailed, *event.StepCancelled, *event.StepSkipped:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d has ended by %s before\n%s", e.Seq, e.Step, was, w.Log())
 			}
 			ended[e.Step] = d.Type()
-			if f, ok := d.(*engine.StepFailed); ok && f.Port == "" && scopes[e.Step] > 0 {
+			if f, ok := d.(*event.StepFailed); ok && f.Port == "" && scopes[e.Step] > 0 {
 				failed[scopes[e.Step]] = true
 			}
-		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened,
-			*engine.SubagentStarted, *engine.AgentHanded:
+		case *event.ModelCalled, *event.ToolCalled, *event.FuncCalled, *event.StepRetrying, *event.WaitOpened,
+			*event.SubagentStarted, *event.AgentHanded:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d goes on after %s\n%s", e.Seq, e.Step, was, w.Log())
 			}
@@ -152,7 +153,7 @@ func (w *World) CheckPrefixes() {
 	}
 }
 
-func encode(events []engine.Event) string {
+func encode(events []event.Event) string {
 	if len(events) == 0 {
 		return ""
 	}
@@ -192,7 +193,7 @@ func deref(c engine.Command) any {
 		v.Outputs = engine.Outputs{}
 		return struct {
 			engine.CallFunc
-			All map[string]engine.Value
+			All map[string]event.Value
 		}{v, maps.Collect(c.Outputs.All())}
 	case *engine.StartTimer:
 		return *c

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -246,25 +247,25 @@ func (s *Shape) String() string {
 type Host struct{ engine.Host }
 
 // Value returns the initial state of a sub-flow.
-func (Host) Value(_ string, v engine.View) (engine.Value, error) { return object(v.Input), nil }
+func (Host) Value(_ string, v engine.View) (event.Value, error) { return object(v.Input), nil }
 
 // Merge stores the final state of the sub-flow of that name in a field of that name. The state must
 // still contain what it started with.
-func (Host) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+func (Host) Merge(name string, outputs map[string]event.Value, v engine.View) (map[string]event.Value, error) {
 	begin := strings.TrimSuffix(string(object(v.Input)), "}")
 	if len(outputs) != 1 || !strings.HasPrefix(string(outputs[name]), begin) {
 		return nil, fmt.Errorf("the state of %s ends with %s, it began with %s", name, outputs[name], v.Input)
 	}
-	return map[string]engine.Value{name: outputs[name]}, nil
+	return map[string]event.Value{name: outputs[name]}, nil
 }
 
-func object(given engine.Value) engine.Value {
-	return engine.Value(`{"given":` + string(orNull(given)) + `}`)
+func object(given event.Value) event.Value {
+	return event.Value(`{"given":` + string(orNull(given)) + `}`)
 }
 
-func orNull(v engine.Value) engine.Value {
+func orNull(v event.Value) event.Value {
 	if len(v) == 0 {
-		return engine.Value("null")
+		return event.Value("null")
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -191,12 +192,12 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 }
 
 // list returns the items of a map, which contain "yes" and "no" alternately.
-func (s *Shape) list() engine.Value {
+func (s *Shape) list() event.Value {
 	var items []string
 	for i := range s.Items {
 		items = append(items, string(expr.Quote(fmt.Sprintf("%s %d %s", s.ID, i, []string{"yes", "no"}[i%2]))))
 	}
-	return engine.Value("[" + strings.Join(items, ",") + "]")
+	return event.Value("[" + strings.Join(items, ",") + "]")
 }
 
 func (s *Shape) asks() *workflow.Condition {
@@ -246,9 +247,9 @@ func (s *Shape) Find(id string) *Shape {
 
 // Answers makes the world answer as [Twin] does.
 func (s *Shape) Answers(w *World) {
-	fails := func(id string, attempt int) *engine.Failure {
+	fails := func(id string, attempt int) *event.Failure {
 		if p := s.Find(id); p != nil && attempt <= p.Fails {
-			return &engine.Failure{Code: "server", Message: "boom"}
+			return &event.Failure{Code: "server", Message: "boom"}
 		}
 		return nil
 	}
@@ -349,7 +350,7 @@ func (s *Shape) Signals() []string {
 func signalName(id string) string { return fmt.Sprintf("s%d", id[len(id)-1]%3) }
 
 // signalled returns the value of the signal for a part, which is also its output.
-func signalled(id string) engine.Value {
-	return engine.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) +
+func signalled(id string) event.Value {
+	return event.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) +
 		`}`)
 }

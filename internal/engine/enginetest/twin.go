@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
@@ -15,7 +15,7 @@ import (
 // Outcome is the result of a shape.
 type Outcome struct {
 	// Output is the output if Ok is set, and Source the node that produced it.
-	Output engine.Value
+	Output event.Value
 	Source string
 	// Ok means that the shape passes its output on, Ended that its path ends inside, and Failed
 	// that it fails. If none is set, the result depends on which result arrives first.
@@ -31,7 +31,7 @@ type Outcome struct {
 const fixedPrompt = "take over"
 
 // Twin evaluates a shape in the slow, obvious way: no tokens, no events, no order.
-func Twin(s *Shape, input engine.Value) Outcome {
+func Twin(s *Shape, input event.Value) Outcome {
 	if s.Asks && !saysYes(input) {
 		return Outcome{Ok: true, Output: input, Source: s.ID}
 	}
@@ -47,7 +47,7 @@ func Twin(s *Shape, input engine.Value) Outcome {
 }
 
 // twin evaluates a shape that is not skipped, up to its failure.
-func twin(s *Shape, input engine.Value) Outcome {
+func twin(s *Shape, input event.Value) Outcome {
 	switch s.Kind {
 	case "sleep":
 		return Outcome{Ok: true, Source: s.ID, Output: input}
@@ -57,7 +57,7 @@ func twin(s *Shape, input engine.Value) Outcome {
 		if len(input) == 0 {
 			return Outcome{Failed: true} // there is no value to hold
 		}
-		return Outcome{Ok: true, Source: s.ID, Output: engine.Value(`{"was":` + string(input) + `}`)}
+		return Outcome{Ok: true, Source: s.ID, Output: event.Value(`{"was":` + string(input) + `}`)}
 	case "agent", "func", "tool", "helped", "handed":
 		return twinLeaf(s, input)
 	case "seq":
@@ -150,9 +150,9 @@ func sum(a, b int) int {
 	return a + b
 }
 
-func saysYes(v engine.Value) bool { return strings.Contains(strings.ToLower(expr.Text(v)), "yes") }
+func saysYes(v event.Value) bool { return strings.Contains(strings.ToLower(expr.Text(v)), "yes") }
 
-func twinLeaf(s *Shape, input engine.Value) Outcome {
+func twinLeaf(s *Shape, input event.Value) Outcome {
 	prompt := expr.Text(input)
 	switch {
 	case s.Fixed:
@@ -185,7 +185,7 @@ func handoffArguments(id string) string { return `{"agent":` + string(expr.Quote
 
 // twinMeet evaluates a meet: all branches run, and the join outputs what arrives, by source, in
 // declared order.
-func twinMeet(s *Shape, input engine.Value) Outcome {
+func twinMeet(s *Shape, input event.Value) Outcome {
 	o := Outcome{Source: s.ID + "/join"}
 	open := false
 	var fields []string
@@ -206,7 +206,7 @@ func twinMeet(s *Shape, input engine.Value) Outcome {
 		return Outcome{Calls: -1}
 	}
 	o.Ok, o.Ended = len(fields) > 0, len(fields) == 0
-	o.Output = engine.Value("{" + strings.Join(fields, ",") + "}")
+	o.Output = event.Value("{" + strings.Join(fields, ",") + "}")
 	return o
 }
 
@@ -231,7 +231,7 @@ func twinMap(s *Shape) Outcome {
 			outputs = append(outputs, string(orNull(b.Output)))
 		}
 	}
-	o.Output = engine.Value("[" + strings.Join(outputs, ",") + "]")
+	o.Output = event.Value("[" + strings.Join(outputs, ",") + "]")
 	switch {
 	case failed && s.OnFailure != workflow.FailSkip:
 		if o.Ok, o.Failed = false, true; s.OnFailure == "" || s.Retries > 0 {
@@ -245,7 +245,7 @@ func twinMap(s *Shape) Outcome {
 	return o
 }
 
-func twinPar(s *Shape, input engine.Value) Outcome {
+func twinPar(s *Shape, input event.Value) Outcome {
 	o := Outcome{Source: s.ID}
 	var fields []string
 	arrived, failed, vague := 0, 0, 0
@@ -263,7 +263,7 @@ func twinPar(s *Shape, input engine.Value) Outcome {
 			vague++
 		}
 	}
-	o.Output = engine.Value("{" + strings.Join(fields, ",") + "}")
+	o.Output = event.Value("{" + strings.Join(fields, ",") + "}")
 	early := s.Until == workflow.UntilAny || s.Until == workflow.UntilRace || s.Until == workflow.UntilQuorum
 	fast := !early && s.OnFailure == ""
 	if early && len(s.Parts) > 1 || fast && failed > 0 || s.Retries > 0 && failed > 0 || vague > 0 {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -29,7 +31,7 @@ type World struct {
 	Func  func(*engine.CallFunc) *engine.FuncResult
 
 	Now    time.Time
-	Events []engine.Event
+	Events []event.Event
 	// Last holds the commands of the last activation, or of the recovery of a run that was not
 	// running.
 	Last      []engine.Command
@@ -63,10 +65,10 @@ func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 }
 
 // Start starts the run with a string as input.
-func (w *World) Start(input string) { w.StartWith(engine.RunCreated{Input: Text(input)}) }
+func (w *World) Start(input string) { w.StartWith(event.RunCreated{Input: Text(input)}) }
 
 // StartWith starts the run.
-func (w *World) StartWith(c engine.RunCreated) {
+func (w *World) StartWith(c event.RunCreated) {
 	w.T.Helper()
 	w.Feed(engine.Start{Created: c})
 }
@@ -136,16 +138,16 @@ func (w *World) accept(cmds []engine.Command) {
 func (w *World) Record(note engine.FuncNote) error { return w.Try(note) }
 
 // addNotes adds the notes of an activation to the pending commands, as a fold does.
-func (w *World) addNotes(events []engine.Event) {
+func (w *World) addNotes(events []event.Event) {
 	for _, e := range events {
-		d, ok := e.Data.(*engine.FuncNoted)
+		d, ok := e.Data.(*event.FuncNoted)
 		if !ok {
 			continue
 		}
 		for i, c := range w.Pending {
 			if c, ok := c.(*engine.CallFunc); ok && c.Step == e.Step && c.Attempt == d.Attempt {
 				next := *c
-				next.Notes = append(slices.Clip(c.Notes), engine.Note{Key: d.Key, Value: d.Value})
+				next.Notes = append(slices.Clip(c.Notes), loop.Note{Key: d.Key, Value: d.Value})
 				w.Pending[i] = &next
 			}
 		}
@@ -155,7 +157,7 @@ func (w *World) addNotes(events []engine.Event) {
 // Answer returns the result of a command from the world's script; nil leaves it pending.
 func (w *World) Answer(c engine.Command) engine.InputData {
 	if w.Cancelled[engine.CallID(c)] {
-		f := &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
+		f := &event.Failure{Code: event.CodeCancelled, Message: "cancelled"}
 		switch c := c.(type) {
 		case *engine.CallModel:
 			return engine.ModelResult{ID: c.ID, Failure: f}
@@ -266,7 +268,7 @@ func (w *World) Crash(lost ...engine.Lost) {
 	w.T.Helper()
 	w.Run = w.Fold(len(w.Events))
 	w.Pending, w.Timers, w.Cancelled = nil, nil, map[string]bool{}
-	if w.Run.Status() == engine.StatusRunning {
+	if w.Run.Status() == event.StatusRunning {
 		w.Feed(engine.Recovered{Lost: lost})
 		return
 	}
@@ -284,7 +286,7 @@ func Reply(text string) *engine.ModelResult {
 
 // Fails returns a failed model result.
 func Fails(code, message string) *engine.ModelResult {
-	return &engine.ModelResult{Failure: &engine.Failure{Code: code, Message: message}}
+	return &engine.ModelResult{Failure: &event.Failure{Code: code, Message: message}}
 }
 
 // Store holds strings by their SHA-256, in place of a journal.

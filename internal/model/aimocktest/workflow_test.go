@@ -15,7 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -197,7 +197,7 @@ func TestWorkflow(t *testing.T) {
 }
 
 // check compares what the run recorded with what aimock did.
-func check(t *testing.T, rec service.Recorded, events []engine.Event, list []entry) {
+func check(t *testing.T, rec service.Recorded, events []event.Event, list []entry) {
 	t.Helper()
 	var want chat.Usage
 	got := map[string]int{}
@@ -233,9 +233,9 @@ func check(t *testing.T, rec service.Recorded, events []engine.Event, list []ent
 	var failures, outputs []string
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			failures = append(failures, d.Error.Code)
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			if len(d.Message.ToolCalls) == 0 {
 				outputs = append(outputs, d.Message.Text.String())
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -41,8 +42,8 @@ type Host interface {
 
 // Usage is the usage of a run, including its child runs.
 type Usage struct {
-	Status engine.Status
-	Used   engine.Used
+	Status event.Status
+	Used   event.Used
 	// Short is the budget that the parent had left for the run, if the run ended because it used
 	// that up, and Limit is the limit that was reached; otherwise they are nil and "".
 	Short *workflow.Budget

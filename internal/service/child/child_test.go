@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/workflow"
@@ -94,7 +95,7 @@ func (w *world) Usage(context.Context, string) (child.Usage, error) {
 	if w.parent == "" {
 		return child.Usage{}, journal.ErrNotFound
 	}
-	u := child.Usage{Status: engine.StatusCompleted}
+	u := child.Usage{Status: event.StatusCompleted}
 	if len(w.short) > 0 && w.short[0] {
 		u.Short, u.Limit = part, "calls"
 	}
@@ -124,8 +125,8 @@ func (l ledger) Use(u engine.CallUse) error {
 // P11, P12, P20: all child runs have the same lifecycle.
 func TestDrive(t *testing.T) {
 	t.Parallel()
-	completed, paused, lost := driver.State{Status: engine.StatusCompleted}, driver.State{Status: engine.StatusPaused},
-		driver.State{Status: engine.StatusRunning, Interrupted: true}
+	completed, paused, lost := driver.State{Status: event.StatusCompleted}, driver.State{Status: event.StatusPaused},
+		driver.State{Status: event.StatusRunning, Interrupted: true}
 	started := []string{"begin c of 2", "start c within 3"}
 	used := "use c, ended true"
 	broken, spent := errors.New("it cannot start"), &engine.BudgetError{Detail: "calls"}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -157,7 +157,7 @@ func isOpen(name string) bool {
 }
 
 // Facts returns the facts of the world for the agents of a workflow, in the form of
-// engine.RunCreated.Facts: they are collected once for a run and stored with it. dir is the folder
+// event.RunCreated.Facts: they are collected once for a run and stored with it. dir is the folder
 // of the document; if it is "", no files are read. A missing file is left out.
 //
 // It returns an *InvalidError for a file that is too large or cannot be read.
@@ -165,10 +165,10 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 	want := wants(w)
 	facts := map[string]string{}
 	if want.date {
-		facts[engine.FactDate] = "Today's date: " + time.Now().Format("2006-01-02 (Monday)")
+		facts[event.FactDate] = "Today's date: " + time.Now().Format("2006-01-02 (Monday)")
 	}
 	if want.environment {
-		facts[engine.FactEnvironment] = environment(dir)
+		facts[event.FactEnvironment] = environment(dir)
 	}
 	total := 0
 	for _, name := range want.files {
@@ -182,7 +182,7 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 		}
 		switch {
 		case folder != "":
-			facts[engine.FactFile+name] = "Instructions from " + name + ":\n\n" + text
+			facts[event.FactFile+name] = "Instructions from " + name + ":\n\n" + text
 		case c.cfg.Logger != nil:
 			c.cfg.Logger.Warn("prompt file not found", "file", name, "dir", dir)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -34,12 +35,12 @@ var known = []struct {
 	}), false},
 	{errcode.RunPlaceGone, placementError(true), true},
 	{errcode.RunUndriven, placementError(false), true},
-	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
-	{errcode.WaitRole, sentinel(engine.ErrWaitRole), false},
-	{errcode.WaitSignal, sentinel(engine.ErrWaitSignal), false},
-	{errcode.SignalUnknown, sentinel(engine.ErrSignalName), false},
-	{errcode.SignalRefused, sentinel(engine.ErrSignal), false},
-	{errcode.SignalsFull, sentinel(engine.ErrSignalsFull), false},
+	{errcode.InvalidAnswer, sentinel(waits.ErrAnswer), false},
+	{errcode.WaitRole, sentinel(waits.ErrRole), false},
+	{errcode.WaitSignal, sentinel(waits.ErrSignalWait), false},
+	{errcode.SignalUnknown, sentinel(waits.ErrSignalName), false},
+	{errcode.SignalRefused, sentinel(waits.ErrSignal), false},
+	{errcode.SignalsFull, sentinel(waits.ErrSignalsFull), false},
 	{errcode.InvalidCursor, sentinel(journal.ErrCursor), true},
 	{errcode.WaitNoApproval, typed(func(e *NoApprovalError) errcode.Fields {
 		return errcode.Fields{"run": e.Run, "node": e.Node}
@@ -47,10 +48,10 @@ var known = []struct {
 	{errcode.InvalidDocument, typed(func(diag.List) errcode.Fields { return nil }), false},
 	{errcode.RunNotFound, sentinel(journal.ErrNotFound), true},
 	{errcode.WorkflowNotFound, sentinel(catalog.ErrNotFound), false},
-	{errcode.WaitNotFound, sentinel(engine.ErrWaitNotFound), false},
-	{errcode.WaitClosed, sentinel(engine.ErrWaitClosed), false},
-	{errcode.WaitAmbiguous, sentinel(engine.ErrWaitAmbiguous), false},
-	{errcode.WaitAnswered, sentinel(engine.ErrWaitAnswered), false},
+	{errcode.WaitNotFound, sentinel(waits.ErrNotFound), false},
+	{errcode.WaitClosed, sentinel(waits.ErrClosed), false},
+	{errcode.WaitAmbiguous, sentinel(waits.ErrAmbiguous), false},
+	{errcode.WaitAnswered, sentinel(waits.ErrAnswered), false},
 	{errcode.RunEnded, sentinel(engine.ErrEnded), false},
 	{errcode.RunOwned, typed(func(e *journal.OwnedError) errcode.Fields {
 		return errcode.Fields{"run": e.Run, "owner": e.Owner.String()}
@@ -177,13 +178,13 @@ func Describe(err error) Described {
 func Cause(code errcode.Code) error { return causes[code] }
 
 var causes = map[errcode.Code]error{
-	errcode.WaitAmbiguous: engine.ErrWaitAmbiguous, errcode.WaitAnswered: engine.ErrWaitAnswered,
-	errcode.WaitClosed:   engine.ErrWaitClosed,
-	errcode.WaitNotFound: engine.ErrWaitNotFound, errcode.InvalidAnswer: engine.ErrAnswer,
+	errcode.WaitAmbiguous: waits.ErrAmbiguous, errcode.WaitAnswered: waits.ErrAnswered,
+	errcode.WaitClosed:   waits.ErrClosed,
+	errcode.WaitNotFound: waits.ErrNotFound, errcode.InvalidAnswer: waits.ErrAnswer,
 	errcode.RunNotReopenable: engine.ErrNotReopenable,
 	errcode.RunParentBudget:  engine.ErrAbove, errcode.RunEnded: engine.ErrEnded,
 	errcode.RunNotFound: journal.ErrNotFound, errcode.AgentInUse: ErrInUse,
-	errcode.WaitRole: engine.ErrWaitRole, errcode.WaitSignal: engine.ErrWaitSignal,
-	errcode.SignalUnknown: engine.ErrSignalName, errcode.SignalRefused: engine.ErrSignal,
-	errcode.SignalsFull: engine.ErrSignalsFull,
+	errcode.WaitRole: waits.ErrRole, errcode.WaitSignal: waits.ErrSignalWait,
+	errcode.SignalUnknown: waits.ErrSignalName, errcode.SignalRefused: waits.ErrSignal,
+	errcode.SignalsFull: waits.ErrSignalsFull,
 }

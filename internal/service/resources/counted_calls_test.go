@@ -3,7 +3,6 @@ package resources
 import (
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 )
@@ -42,18 +41,18 @@ func TestCountedCalls(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		data engine.Data
+		data event.Data
 		want int64
 	}{
-		{"tool", &engine.ToolReturned{Call: "1.0.1", ToolCallID: "a"}, 1},
-		{"failed tool", &engine.ToolFailed{Call: "1.0.1"}, 1},
-		{"answered by the engine", &engine.ToolReturned{ToolCallID: "a", Text: "routed to b"}, 0},
-		{"model turned away", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: "rate_limit"}}, 1},
-		{"model not asked", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: engine.CodeWorkflowBudget}},
+		{"tool", &event.ToolReturned{Call: "1.0.1", ToolCallID: "a"}, 1},
+		{"failed tool", &event.ToolFailed{Call: "1.0.1"}, 1},
+		{"answered by the engine", &event.ToolReturned{ToolCallID: "a", Text: "routed to b"}, 0},
+		{"model turned away", &event.ModelFailed{Call: "1.0.1", Error: event.Failure{Code: "rate_limit"}}, 1},
+		{"model not asked", &event.ModelFailed{Call: "1.0.1", Error: event.Failure{Code: event.CodeWorkflowBudget}},
 			0},
 	} {
 		a := &account{}
-		if a.countEvent("r", &engine.Event{Data: tt.data}); a.journaled.Calls != tt.want || a.journaled.Tokens != 0 {
+		if a.countEvent("r", &event.Event{Data: tt.data}); a.journaled.Calls != tt.want || a.journaled.Tokens != 0 {
 			t.Errorf("%s: %+v, want %d calls", tt.name, a.journaled, tt.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/ratelimit"
@@ -49,8 +50,8 @@ func TestModelCallLimit(t *testing.T) {
 		code               string
 	}{
 		"longer than the default":  {time.Hour, 40 * time.Minute, 40 * time.Minute, ""},
-		"shorter than the default": {time.Minute, 2 * time.Minute, time.Minute, engine.CodeTimeout},
-		"default":                  {0, time.Hour, model.DefaultTotalTimeout, engine.CodeTimeout},
+		"shorter than the default": {time.Minute, 2 * time.Minute, time.Minute, event.CodeTimeout},
+		"default":                  {0, time.Hour, model.DefaultTotalTimeout, event.CodeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -32,7 +33,7 @@ func fullRef(ref string) string {
 
 // prices returns the prices of the models of a workflow, by the references that calls of its runs
 // use, sorted. missing names an agent and a model whose price is unknown; "" if all are known.
-func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
+func (op *Opener) prices(w *workflow.Workflow, override string) (prices []event.Price, missing string) {
 	seen, compacts := map[string]bool{}, false
 	for _, flow := range definition.FlowsOf(w) {
 		compacts = compacts || slices.ContainsFunc(flow.Agents, func(a workflow.Agent) bool {
@@ -55,7 +56,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 					full = fullRef(full)
 				}
 				if rate, ok := op.cfg.Prices.Rate(full); ok {
-					price := engine.Price{Model: ref, Rate: rate}
+					price := event.Price{Model: ref, Rate: rate}
 					if compacts {
 						price.Window = int64(model.Window(full))
 					}
@@ -67,7 +68,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 			}
 		}
 	}
-	slices.SortStableFunc(prices, func(a, b engine.Price) int { return strings.Compare(a.Model, b.Model) })
+	slices.SortStableFunc(prices, func(a, b event.Price) int { return strings.Compare(a.Model, b.Model) })
 	return prices, missing
 }
 

@@ -64,7 +64,7 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	failed, ok := errors.AsType[*model.Error](err)
 	switch {
 	case ok && failed.Kind == model.KindBudget:
-		ledger.Short(engine.CodeWorkflowBudget)
+		ledger.Short(event.CodeWorkflowBudget)
 	case err == nil && grant.Short != "" && reply.StopReason == model.StopLength:
 		ledger.Short(grant.Short)
 		return model.Reply{}, fmt.Errorf("the answer was cut after %d tokens: %w", grant.Output,
@@ -82,9 +82,9 @@ func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, g
 	}
 	ref := cmp.Or(reply.Model, q.Model)
 	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated,
-		Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
+		Used: event.Used{ModelCalls: 1, Borne: event.Spent{Calls: 1}}}
 	if callErr == nil {
-		use.Warning = cmp.Or(engine.ReplyWarning(&reply.Message, string(reply.StopReason)), reply.Warning)
+		use.Warning = cmp.Or(event.ReplyWarning(&reply.Message, string(reply.StopReason)), reply.Warning)
 	}
 	used := &use.Used
 	code := ""
@@ -103,8 +103,8 @@ func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, g
 				used.Borne.CostUSD = q.Rate.Cost(*u).USD()
 			}
 		}
-	case code == engine.CodeWorkflowBudget: // it was withheld
-		use.Used = engine.Used{}
+	case code == event.CodeWorkflowBudget: // it was withheld
+		use.Used = event.Used{}
 	case event.CodeIs(code, event.Free):
 	case grant.Reserved && errors.Is(context.Cause(ctx), driver.ErrInterrupted):
 		return nil // it is repeated when the run continues, with a new reservation
@@ -116,7 +116,7 @@ func (m *sessionModels) reportUsage(ctx context.Context, q engine.CallReserve, g
 	default:
 		used.UnknownCosts, used.Borne.Tokens = 1, unknownOutput
 	}
-	if use.Used == (engine.Used{}) && !grant.Reserved {
+	if use.Used == (event.Used{}) && !grant.Reserved {
 		return nil
 	}
 	err := m.ledger.Use(use)
@@ -150,7 +150,7 @@ func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string)
 	}
 	return func() {
 		err := by.Use(engine.CallUse{Key: grant.Key, Ended: true,
-			Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
+			Used: event.Used{ToolCalls: 1, Borne: event.Spent{Calls: 1}}})
 		if err != nil && !errors.Is(err, engine.ErrCallLate) {
 			op.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -141,9 +140,9 @@ func (a *account) countJournal(ctx context.Context, h *journal.Head) error {
 		return nil
 	}
 	defer journal.Hold(a.opener.cfg.Journal, h.Run)()
-	var events []engine.Event // all are read before any counts, so an error counts none
+	var events []event.Event // all are read before any counts, so an error counts none
 	err := journal.EachEvents(ctx, a.opener.cfg.Journal, h.Run, a.readThrough[h.Run],
-		func(more []engine.Event, _ bool) error {
+		func(more []event.Event, _ bool) error {
 			events = append(events, more...)
 			return nil
 		})
@@ -152,7 +151,7 @@ func (a *account) countJournal(ctx context.Context, h *journal.Head) error {
 	}
 	var forked time.Time
 	for j := range events {
-		if d, ok := events[j].Data.(*engine.RunCreated); ok {
+		if d, ok := events[j].Data.(*event.RunCreated); ok {
 			forked = d.ForkedAt
 		}
 		// earlier events belong to the run that this one was forked from, and count there
@@ -165,15 +164,15 @@ func (a *account) countJournal(ctx context.Context, h *journal.Head) error {
 }
 
 // countEvent counts an event.
-func (a *account) countEvent(run string, e *engine.Event) {
+func (a *account) countEvent(run string, e *event.Event) {
 	var (
 		key string
 		u   ledger.Amount
 	)
 	switch d := e.Data.(type) {
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		switch {
 		case d.Withheld():
 			return
@@ -182,15 +181,15 @@ func (a *account) countEvent(run string, e *engine.Event) {
 		default:
 			key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
 		}
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		if d.Call != "" { // otherwise the engine produced it itself
 			u.Calls = 1
 		}
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		u.Calls = 1
-	case *engine.ChildStarted:
+	case *event.ChildStarted:
 		a.childRuns[d.Run] = true
-	case *engine.CallUsed:
+	case *event.CallUsed:
 		if d.Run == "" { // from a session
 			key, u = d.Key, ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls)
 		}

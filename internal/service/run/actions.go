@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -105,17 +106,17 @@ func (s *Runner) Answer(ctx context.Context, run string, a AnswerRequest) error 
 var errNoActor = errors.New("answer without an actor")
 
 // Actor identifies who answers and through which channel. It is recorded with the answer.
-type Actor = engine.Actor
+type Actor = event.Actor
 
 // Channel is the channel through which an answer arrives.
-type Channel = engine.Channel
+type Channel = event.Channel
 
 // AnswerRequest is an answer to a wait.
 type AnswerRequest struct {
 	Wait, Node string
-	Value      engine.Value
+	Value      event.Value
 	// Arguments, if not empty, replace the arguments of the held call that Value approves.
-	Arguments engine.Value
+	Arguments event.Value
 	// By is the actor who answers. It must be known.
 	By Actor
 	// Decision means that Value is a decision, such as approve, rather than free text: a question
@@ -124,7 +125,7 @@ type AnswerRequest struct {
 	Note     string
 	// Key identifies the request, in at most MaxKey printable bytes, so that it can be retried:
 	// once the answer is accepted, it never answers another wait of the run, and the same key with
-	// a different answer results in engine.ErrAnswer. If Key is "", a retried request that names no
+	// a different answer results in waits.ErrAnswer. If Key is "", a retried request that names no
 	// wait answers the next one.
 	Key string
 }
@@ -158,7 +159,7 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	if err != nil {
 		return err
 	}
-	if o := rec.Object(); o.Status == engine.StatusFailed {
+	if o := rec.Object(); o.Status == event.StatusFailed {
 		if err := raises(rec.met, o.Error.Code, limits); err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 }
 
 // askedForBudget returns the open question for a larger budget, or nil if there is none.
-func (r Recorded) askedForBudget() *engine.WaitOpened {
+func (r Recorded) askedForBudget() *event.WaitOpened {
 	for _, w := range slices.Backward(r.Waits) {
 		if w.Limit != nil {
 			if w.IsOpen() {
@@ -189,17 +190,17 @@ func (r Recorded) askedForBudget() *engine.WaitOpened {
 }
 
 // raises returns an error unless the new limits let a run continue that failed with the given code.
-func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
+func raises(met *event.LimitReached, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
-	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
+	case met.Limit == event.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
 		return failure.Refuse(errcode.LimitSteps, errcode.Fields{"max": met.Max}, nil)
-	case met.Limit == engine.CodeMaxBytes:
+	case met.Limit == event.CodeMaxBytes:
 		return failure.Refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
-	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
+	case met.Limit == event.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
 		return failure.Refuse(errcode.LimitTime,
 			errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
-	case met.Limit == engine.CodeBudget && ledger.Limit(l.Budget(), met.Detail) <= met.Max:
+	case met.Limit == event.CodeBudget && ledger.Limit(l.Budget(), met.Detail) <= met.Max:
 		switch met.Detail {
 		case ledger.DetailTokens:
 			return failure.Refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
@@ -269,7 +270,7 @@ func (s *Runner) Stopped(ctx context.Context, run string) (driver.State, error) 
 }
 
 // Follow is like Wait, but also passes all events of the run to take, in order.
-func (s *Runner) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
+func (s *Runner) Follow(ctx context.Context, run string, take func(*event.Event) error) (driver.State, error) {
 	defer s.Hold(run)()
 	return s.driver.Follow(ctx, run, take)
 }

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -66,7 +67,7 @@ func TestApprovals_AnswerOrder(t *testing.T) {
 				return q.Agent, nil
 			})
 			run := begin(t, s, service.StartRequest{Workflow: w})
-			waits := map[string]string{}
+			opened := map[string]string{}
 			for u, err := range s.Watch(t.Context(), run, 0) {
 				if err != nil {
 					t.Fatal(err)
@@ -74,10 +75,10 @@ func TestApprovals_AnswerOrder(t *testing.T) {
 				if u.Event == nil {
 					continue
 				}
-				if d, ok := u.Event.Data.(*engine.WaitOpened); ok {
-					waits[u.Event.Node] = d.Wait
+				if d, ok := u.Event.Data.(*event.WaitOpened); ok {
+					opened[u.Event.Node] = d.Wait
 				}
-				if len(waits) == n {
+				if len(opened) == n {
 					break
 				}
 			}
@@ -87,22 +88,22 @@ func TestApprovals_AnswerOrder(t *testing.T) {
 				}
 				if k < n-1 {
 					before := seq(t, s, run)
-					err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-						Value: engine.Value(`"approve"`)})
-					if !errors.Is(err, engine.ErrWaitAmbiguous) || service.CodeOf(err) != service.CodeConflict {
+					err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+						Value: event.Value(`"approve"`)})
+					if !errors.Is(err, waits.ErrAmbiguous) || service.CodeOf(err) != service.CodeConflict {
 						t.Errorf("an answer without id while %d wait: %v, want 409", n-k, err)
 					}
 					if k < early && seq(t, s, run) != before {
 						t.Error("a refused answer changed the run")
 					}
 				}
-				id := waits[names[at]]
-				if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-					Wait: id, Value: engine.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
+				id := opened[names[at]]
+				if err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+					Wait: id, Value: event.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
 					t.Fatal(err)
 				}
 				if k >= early && k < n-1 {
-					if o := ended(t, s, run); o.Status != engine.StatusPaused || len(o.Waiting) != n-1-k {
+					if o := ended(t, s, run); o.Status != event.StatusPaused || len(o.Waiting) != n-1-k {
 						t.Errorf("after %d answers: %s with %d waits", k+1, o.Status, len(o.Waiting))
 					}
 				}
@@ -110,7 +111,7 @@ func TestApprovals_AnswerOrder(t *testing.T) {
 			if early == n {
 				close(release)
 			}
-			if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+			if o := ended(t, s, run); o.Status != event.StatusCompleted {
 				t.Errorf("status %s, %v", o.Status, o.Error)
 			}
 			events, err := s.Events(t.Context(), run, 0)
@@ -119,7 +120,7 @@ func TestApprovals_AnswerOrder(t *testing.T) {
 			}
 			got := map[string]string{}
 			for _, e := range events {
-				if d, ok := e.Data.(*engine.WaitAnswered); ok {
+				if d, ok := e.Data.(*event.WaitAnswered); ok {
 					got[e.Node] += d.Decision
 				}
 			}
@@ -158,8 +159,8 @@ func TestDecisions_IdempotentAndExpired(t *testing.T) {
 		run := begin(t, s, service.StartRequest{Workflow: w})
 		id := paused(t, s, run).ID
 		answer := func(run, decision string) error {
-			return s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id,
-				Value: engine.Value(fmt.Sprintf("%q", decision))})
+			return s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Wait: id,
+				Value: event.Value(fmt.Sprintf("%q", decision))})
 		}
 		var wg sync.WaitGroup
 		for range 100 {
@@ -177,7 +178,7 @@ func TestDecisions_IdempotentAndExpired(t *testing.T) {
 		}
 		n := 0
 		for _, e := range events {
-			if _, ok := e.Data.(*engine.WaitAnswered); ok {
+			if _, ok := e.Data.(*event.WaitAnswered); ok {
 				n++
 			}
 		}
@@ -199,7 +200,7 @@ func TestDecisions_IdempotentAndExpired(t *testing.T) {
 		synctest.Wait()
 		for what, run := range map[string]string{"cancelled": cancelled, "expired": expired} {
 			before := seq(t, s, run)
-			if err := answer(run, "approve"); !errors.Is(err, engine.ErrWaitClosed) ||
+			if err := answer(run, "approve"); !errors.Is(err, waits.ErrClosed) ||
 				service.CodeOf(err) != service.CodeGone {
 				t.Errorf("a decision on a run that is %s: %v, want 410", what, err)
 			}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
@@ -38,7 +38,7 @@ func (s *Runner) Import(ctx context.Context, p journal.Bundle, g Graph) error {
 func (s *Runner) checkBundle(p journal.Bundle) error {
 	var l workflow.Limits
 	for i := range p.Events {
-		if set := engine.LimitsOf(p.Events[i].Data); set != nil {
+		if set := event.LimitsOf(p.Events[i].Data); set != nil {
 			l = *set
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -146,7 +146,7 @@ func TestModelCall_Timeout(t *testing.T) {
 				}
 				defer s.Close()
 				began := time.Now()
-				if code, took := outcome(t, s, startHouse(t, s, "w")), time.Since(began); code != engine.CodeTimeout ||
+				if code, took := outcome(t, s, startHouse(t, s, "w")), time.Since(began); code != event.CodeTimeout ||
 					took != tc.want {
 					t.Errorf("the run ended as %s after %s; want %s", code, took, tc.want)
 				}

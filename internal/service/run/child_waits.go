@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -13,7 +15,7 @@ import (
 )
 
 // A person is asked only once, however many nested workflow tools separate the waiting run from the
-// outermost run: each run mirrors the wait of the run that its call started (engine.Below). An
+// outermost run: each run mirrors the wait of the run that its call started (event.Below). An
 // answer to any of these waits goes to the innermost wait, which decides whether it is valid, and
 // then to the waits above it, from the inside out, whose calls then continue (ADR 37).
 
@@ -32,7 +34,7 @@ func (r Recorded) hold() *tool.Hold {
 
 // waitInput returns the input of the node that opened a wait; nil for tool calls and for waits that
 // are not open.
-func (r Recorded) waitInput(wait string) engine.Value {
+func (r Recorded) waitInput(wait string) event.Value {
 	for _, w := range r.Object().Waiting {
 		if w.ID == wait {
 			return w.Input
@@ -70,7 +72,7 @@ func (s *Runner) innermost(ctx context.Context, run string, a AnswerRequest) (st
 // IsAskedBelow reports whether a wait of run that mirrors a wait of another run is answered in that
 // other run. A fork mirrors what a run of its origin asks, but its own call starts another run,
 // which asks again. IsAskedBelow returns false for nil.
-func (s *Runner) IsAskedBelow(ctx context.Context, run string, below *engine.Below) (bool, error) {
+func (s *Runner) IsAskedBelow(ctx context.Context, run string, below *event.Below) (bool, error) {
 	if below == nil {
 		return false, nil
 	}
@@ -122,8 +124,8 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 
 // isWaitClosed reports whether an error means that the wait is no longer open.
 func isWaitClosed(err error) bool {
-	return errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrWaitClosed) || errors.Is(err,
-		engine.ErrWaitNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
+	return errors.Is(err, waits.ErrAnswered) || errors.Is(err, waits.ErrClosed) || errors.Is(err,
+		waits.ErrNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
 }
 
 // resumeSettledCalls continues the calls of a run whose child runs no longer wait although this run
@@ -167,7 +169,7 @@ func (s *Runner) resumeSettledCalls(ctx context.Context, run string, depth int) 
 			value = Decide(workflow.PortReject)
 		}
 		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting",
-			By: Actor{Channel: engine.ChannelClock}}
+			By: Actor{Channel: event.ChannelClock}}
 		if slices.ContainsFunc(below.Waits, func(b *Asked) bool { return b.Answer != nil && b.Wait == w.Below.Wait }) {
 			if below, err = s.Read(ctx, w.Below.Run); err != nil { // the answer given there is passed on whole
 				return err

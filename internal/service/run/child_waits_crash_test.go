@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -21,7 +22,7 @@ func TestChildAnswer_AfterCrash(t *testing.T) {
 				"\n  - {agent: A4, contains: hm, text: four}")
 			ended(t, s, "r")
 			runs := chain(t, s, "r")
-			yes := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide("approve")}
+			yes := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Value: service.Decide("approve")}
 			for i := 3; i >= told; i-- {
 				if err := s.AnswerOnly(t.Context(), runs[i], ended(t, s, runs[i]).Waiting[0].ID, yes); err != nil {
 					t.Fatal(err)
@@ -53,7 +54,7 @@ func TestChildAnswer_LongAfterCrash(t *testing.T) {
 		t.Fatalf("runs %v", runs)
 	}
 	long := expr.Quote(strings.Repeat("many words, ", 10_000) + "the end")
-	answer := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: long}
+	answer := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Value: long}
 	if err := s.AnswerOnly(t.Context(), runs[3], ended(t, s, runs[3]).Waiting[0].ID, answer); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -88,7 +89,7 @@ func TestChildApproval_AskedOnce(t *testing.T) {
 			t.Parallel()
 			s := inMemory(t)
 			nested(t, s, c.inner, c.replies)
-			if o := ended(t, s, "r"); o.Status != engine.StatusPaused {
+			if o := ended(t, s, "r"); o.Status != event.StatusPaused {
 				t.Fatalf("status %s, error %+v, output %s", o.Status, o.Error, o.Output)
 			}
 			runs := chain(t, s, "r")
@@ -112,7 +113,7 @@ func TestChildApproval_AskedOnce(t *testing.T) {
 			if slices.Sort(prompts); prompts[0] != prompts[3] {
 				t.Errorf("prompts %q", prompts)
 			}
-			yes := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide(c.answer),
+			yes := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Value: service.Decide(c.answer),
 				Note: "so"}
 			for range 2 { // again: the same answer
 				if err := s.Answer(t.Context(), runs[c.at], yes); err != nil {
@@ -148,7 +149,7 @@ func TestChildApproval_Sequential(t *testing.T) {
 		}
 		wait := o.Waiting[0].ID
 		answerYes(t, s, "r")
-		no := service.AnswerRequest{Wait: wait, By: engine.LocalBy(engine.ChannelProgram),
+		no := service.AnswerRequest{Wait: wait, By: event.LocalBy(event.ChannelProgram),
 			Value: service.Decide("reject")}
 		if err := s.Answer(t.Context(), "r", no); err == nil {
 			t.Error("another answer is taken")
@@ -163,8 +164,8 @@ func TestChildApproval_Sequential(t *testing.T) {
 // the wait.
 func TestChildApproval_RequiresApprover(t *testing.T) {
 	t.Parallel()
-	if !service.NeedsPerson(&engine.WaitOpened{Kind: "question", Call: "c", Binding: "b",
-		Below: &engine.Below{Run: "x", Wait: "w", Person: true}}) {
+	if !service.NeedsPerson(&event.WaitOpened{Kind: "question", Call: "c", Binding: "b",
+		Below: &event.Below{Run: "x", Wait: "w", Person: true}}) {
 		t.Error("a question about an unknown outcome below is anybody's")
 	}
 }
@@ -231,13 +232,13 @@ func TestChildBudget_Raised(t *testing.T) {
 		t.Fatalf("runs %v", runs)
 	}
 	larger := workflow.Limits{MaxCalls: 2}
-	if err := s.Reopen(t.Context(), runs[3], larger, engine.LocalBy(engine.ChannelProgram)); !errors.Is(err,
+	if err := s.Reopen(t.Context(), runs[3], larger, event.LocalBy(event.ChannelProgram)); !errors.Is(err,
 		engine.ErrNotReopenable) {
 		t.Errorf("reopened while its question is open: %v", err)
 	}
 	withLimits(t, s, runs[3], larger)
 	for _, run := range slices.Backward(runs) {
-		if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+		if o := ended(t, s, run); o.Status != event.StatusCompleted {
 			t.Errorf("run %s: status %s, error %+v, waiting %+v", run, o.Status, o.Error, o.Waiting)
 		}
 	}

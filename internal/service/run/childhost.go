@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/child"
 )
@@ -33,12 +33,12 @@ func (h childHost) Usage(ctx context.Context, run string) (child.Usage, error) {
 		return child.Usage{}, err
 	}
 	o := rec.Object()
-	u := child.Usage{Status: o.Status, Used: engine.Used{
+	u := child.Usage{Status: o.Status, Used: event.Used{
 		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.KnownCost.USD(),
 		UnknownCosts: o.Usage.UnknownCosts,
 		ModelCalls:   o.Usage.ModelCalls, ToolCalls: o.Usage.ToolCalls, Borne: spent,
 	}}
-	if o.Status == engine.StatusFailed && o.Error != nil && o.Error.Code == engine.CodeParentBudget {
+	if o.Status == event.StatusFailed && o.Error != nil && o.Error.Code == event.CodeParentBudget {
 		u.Short, u.Limit = parent, o.Error.Limit
 	}
 	return u, nil

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -23,7 +23,7 @@ func TestCancel_PausedChildRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range runs {
-		if o := ended(t, s, run); o.Status != engine.StatusCancelled {
+		if o := ended(t, s, run); o.Status != event.StatusCancelled {
 			t.Errorf("run %s is %s", run, o.Status)
 		}
 	}
@@ -51,7 +51,7 @@ replies:
 		t.Fatal(err)
 	}
 	// calls in flight settle after Cancel
-	if below := ended(t, s, childrenOf(t, s, "r")[0].Run); below.Status != engine.StatusCancelled {
+	if below := ended(t, s, childrenOf(t, s, "r")[0].Run); below.Status != event.StatusCancelled {
 		t.Errorf("the run below is %s", below.Status)
 	}
 }
@@ -76,7 +76,7 @@ func TestChildRun_ForeignID(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ended(t, s, "r")
-	if o.Status != engine.StatusFailed || !strings.Contains(o.Error.Message, "run r.one is not a child of run r") {
+	if o.Status != event.StatusFailed || !strings.Contains(o.Error.Message, "run r.one is not a child of run r") {
 		t.Errorf("status %s, output %s, error %+v", o.Status, o.Output, o.Error)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
@@ -69,7 +70,7 @@ func (m *fakeProvider) Call(ctx context.Context, req model.Request, _ func(model
 	if len(req.Messages) == 1 && stop == model.StopEnd {
 		for i := range m.asks(req.Agent, req.Messages[0].Text.String()) {
 			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i),
-				Name: req.Tools[0].Name, Arguments: engine.Value(fmt.Sprintf(`{"input":"part %d"}`, i))})
+				Name: req.Tools[0].Name, Arguments: event.Value(fmt.Sprintf(`{"input":"part %d"}`, i))})
 		}
 	}
 	r.Usage = m.sell(u)
@@ -175,7 +176,7 @@ func TestUsage_ChildRuns(t *testing.T) {
 	defer s.Close()
 	run := startTree(t, s, workflow.Limits{})
 	o := ended(t, s, run)
-	if o.Status != engine.StatusCompleted || o.Usage.ToolCalls != 8 {
+	if o.Status != event.StatusCompleted || o.Usage.ToolCalls != 8 {
 		t.Fatalf("the run is %s, %v, with %d tool calls", o.Status, o.Error, o.Usage.ToolCalls)
 	}
 	wantLedger(t, o, m)
@@ -223,7 +224,7 @@ func TestUsage_ChildRunsAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ended(t, s, run)
-	if o.Status != engine.StatusCompleted {
+	if o.Status != event.StatusCompleted {
 		t.Fatalf("the run is %s, %v", o.Status, o.Error)
 	}
 	after, _ := m.sold()
@@ -239,9 +240,9 @@ func TestUsage_ChildRunsAfterRestart(t *testing.T) {
 		}
 		for _, e := range events {
 			switch d := e.Data.(type) {
-			case *engine.ModelReplied:
+			case *event.ModelReplied:
 				journals = journals.Add(*d.Usage)
-			case *engine.ModelFailed:
+			case *event.ModelFailed:
 				if d.Usage != nil {
 					journals = journals.Add(*d.Usage)
 				}
@@ -296,14 +297,14 @@ func TestBudget_ChildRuns(t *testing.T) {
 		for round := 0; ; round++ {
 			o := ended(t, s, run)
 			within(o)
-			if o.Status == engine.StatusCompleted {
+			if o.Status == event.StatusCompleted {
 				break
 			}
-			if o.Error == nil || o.Error.Code != engine.CodeBudget || round > 200 {
+			if o.Error == nil || o.Error.Code != event.CodeBudget || round > 200 {
 				rt.Fatalf("the run is %s after %d budgets: %+v", o.Status, round, o.Error)
 			}
 			raise(rapid.Int64Range(5, 40).Draw(rt, "more"))
-			if err := s.Reopen(t.Context(), run, limits, engine.LocalBy(engine.ChannelCLI)); err != nil {
+			if err := s.Reopen(t.Context(), run, limits, event.LocalBy(event.ChannelCLI)); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -324,7 +325,7 @@ func TestBudget_ChildRunsPause(t *testing.T) {
 	defer s.Close()
 	run := startTree(t, s, workflow.Limits{MaxTokens: 400, OnBudget: workflow.OnBudgetPause})
 	o := ended(t, s, run)
-	if o.Status != engine.StatusPaused || len(o.Waiting) != 1 ||
+	if o.Status != event.StatusPaused || len(o.Waiting) != 1 ||
 		!strings.Contains(o.Waiting[0].Prompt, "budget of 400 tokens is used up") {
 		t.Fatalf("the run is %s, %+v, %+v", o.Status, o.Error, o.Waiting)
 	}
@@ -333,15 +334,15 @@ func TestBudget_ChildRunsPause(t *testing.T) {
 		t.Fatalf("%d runs below", len(below))
 	}
 	c, err := s.Show(t.Context(), below[0].Run)
-	if err != nil || c.Error == nil || c.Error.Code != engine.CodeParentBudget {
+	if err != nil || c.Error == nil || c.Error.Code != event.CodeParentBudget {
 		t.Fatalf("the run below: %+v, %v", c.Error, err)
 	}
 	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000},
-		engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
+		event.LocalBy(event.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
 		t.Errorf("a run below was given more by itself: %v", err)
 	}
 	withLimits(t, s, run, workflow.Limits{MaxTokens: 5000})
-	if o = ended(t, s, run); o.Status != engine.StatusCompleted {
+	if o = ended(t, s, run); o.Status != event.StatusCompleted {
 		t.Fatalf("the run is %s, %+v", o.Status, o.Error)
 	}
 	wantLedger(t, o, m)
@@ -369,7 +370,7 @@ func TestUsage_CancelledChildRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ended(t, s, run)
-	if o.Status != engine.StatusCancelled {
+	if o.Status != event.StatusCancelled {
 		t.Fatalf("the run is %s", o.Status)
 	}
 	wantLedger(t, o, m)
@@ -405,7 +406,7 @@ func TestUsage_ForkWithChildRuns(t *testing.T) {
 	if err := s.Resume(t.Context(), fork); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, s, fork); o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 5 ||
+	if o := ended(t, s, fork); o.Status != event.StatusCompleted || o.Usage.ModelCalls != 5 ||
 		o.Usage.OutputTokens != 150 || o.Usage.UnknownCosts != 0 {
 		t.Errorf("the fork is %s, %+v, and used %+v", o.Status, o.Error, o.Usage)
 	}

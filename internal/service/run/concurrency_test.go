@@ -12,8 +12,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -59,25 +59,25 @@ func TestNoLockAcrossCalls(t *testing.T) {
 		enginetest.Approval("ok"), enginetest.Agent("b"))})
 	paused(t, s, free)
 	approve(t, s, free)
-	if o := ended(t, s, free); o.Status != engine.StatusCompleted {
+	if o := ended(t, s, free); o.Status != event.StatusCompleted {
 		t.Errorf("a run beside the blocked ones is %s, %v", o.Status, o.Error)
 	}
 	if heads, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning},
 		Limit: 1000}); err != nil || len(heads) != blocked {
 		t.Errorf("%d runs are running, %v; want %d", len(heads), err, blocked)
 	}
-	if o, err := s.Show(t.Context(), runs[0]); err != nil || o.Status != engine.StatusRunning {
+	if o, err := s.Show(t.Context(), runs[0]); err != nil || o.Status != event.StatusRunning {
 		t.Errorf("a blocked run is %s, %v", o.Status, err)
 	}
 	if err := s.Cancel(t.Context(), runs[0], ""); err != nil {
 		t.Error(err)
 	}
-	if o := ended(t, s, runs[0]); o.Status != engine.StatusCancelled {
+	if o := ended(t, s, runs[0]); o.Status != event.StatusCancelled {
 		t.Errorf("the blocked run that was cancelled is %s", o.Status)
 	}
 	close(release)
 	for _, run := range runs[1:] {
-		if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+		if o := ended(t, s, run); o.Status != event.StatusCompleted {
 			t.Errorf("run %s is %s, %v", run, o.Status, o.Error)
 		}
 	}
@@ -147,7 +147,7 @@ func TestStartAbandoned(t *testing.T) {
 	approve(t, s, first)
 	ended(t, s, first)
 	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Agent("a"))})); o.Status !=
-		engine.StatusCompleted {
+		event.StatusCompleted {
 		t.Errorf("a run after it is %s, %v", o.Status, o.Error)
 	}
 }

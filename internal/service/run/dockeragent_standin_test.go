@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -149,7 +149,7 @@ func (s *standIns) replace(t *testing.T, w *workflow.Workflow, data []byte) []by
 
 // run executes the turn, and answers questions to people.
 func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, p *played) (
-	project.Run, []engine.Event) {
+	project.Run, []event.Event) {
 	t.Helper()
 	q := service.StartRequest{Workflow: w, Input: "go", RunID: "r", Trust: true,
 		Files: service.Files{Replies: p.script()}}
@@ -157,12 +157,12 @@ func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, 
 		t.Fatal(err)
 	}
 	o := ended(t, on, "r")
-	for o.Status == engine.StatusPaused && len(o.Waiting) > 0 {
+	for o.Status == event.StatusPaused && len(o.Waiting) > 0 {
 		answer := "yes"
 		if options := o.Waiting[0].Options; len(options) > 0 {
 			answer = options[0]
 		}
-		if err := on.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+		if err := on.Answer(t.Context(), "r", service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 			Wait: o.Waiting[0].ID, Value: fmt.Appendf(nil, "%q", answer)}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -112,7 +112,7 @@ func (c *counts) file(t *testing.T, stand *standIns, name, path string) {
 	}
 	turn := play(t, w)
 	o, events := stand.run(t, s, w, turn)
-	if o.Status != engine.StatusCompleted {
+	if o.Status != event.StatusCompleted {
 		t.Errorf("the run is %s: %+v\n%s", o.Status, o.Error, turn.script())
 	}
 	turn.check(t, events)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -203,22 +203,22 @@ func (p *played) script() []byte {
 }
 
 // check checks that every call of the script was made, and had the expected result.
-func (p *played) check(t *testing.T, events []engine.Event) {
+func (p *played) check(t *testing.T, events []event.Event) {
 	t.Helper()
 	made := map[string]string{}    // tool by call
 	results := map[string]string{} // last result by tool; errors have the prefix "error: "
 	models := 0
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ToolCalled:
+		case *event.ToolCalled:
 			made[d.Call] = d.Tool
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			if results[made[d.Call]] = d.Text; d.IsError {
 				results[made[d.Call]] = "error: " + d.Text
 			}
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			results[made[d.Call]] = "error: " + d.Error.Message
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			models++
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -75,7 +75,7 @@ func (s *Runner) LastNotice(ctx context.Context) (uint64, error) { return s.stor
 // Noticed is the subject of a notice: the run as it is listed now, and the event.
 type Noticed struct {
 	Head  journal.Head
-	Event engine.Event
+	Event event.Event
 }
 
 // Noticed returns the subject of a notice. It returns journal.ErrNotFound if the run has been
@@ -85,8 +85,8 @@ func (s *Runner) Noticed(ctx context.Context, n journal.Notice) (Noticed, error)
 	if err != nil {
 		return Noticed{}, err
 	}
-	var found engine.Event
-	err = s.EachEvent(ctx, n.Run, n.Seq-1, func(e engine.Event) error {
+	var found event.Event
+	err = s.EachEvent(ctx, n.Run, n.Seq-1, func(e event.Event) error {
 		found = e
 		return errOne
 	})

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -123,7 +123,7 @@ func TestNoticedPruned(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", replyWithAgentName)
 	run := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Agent("a"))})
-	if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+	if o := ended(t, s, run); o.Status != event.StatusCompleted {
 		t.Fatal(o.Status)
 	}
 	n := journal.Notice{Run: run, Seq: 1}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -50,7 +50,7 @@ func withLimits(t *testing.T, s *service.Service, run string, larger workflow.Li
 		t.Fatal(err)
 	}
 	if err := s.Proceed(t.Context(), rec,
-		service.Proceed{Limits: &larger, By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+		service.Proceed{Limits: &larger, By: event.LocalBy(event.ChannelProgram)}); err != nil {
 		t.Fatal(err)
 	}
 }

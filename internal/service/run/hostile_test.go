@@ -12,8 +12,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -114,18 +114,18 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 				Tool: &workflow.ToolNode{Tool: "flood", Args: json.RawMessage(`{}`)}}), "failed", "limit of 4194304"},
 		{"100,000 calls in a reply", agent(agentGraph("", enginetest.Agent("calls")), "calls", tools),
 			driver.CodeMaxReplyCalls, "max_reply_calls of 1000"},
-		{"a million turns", agent(agentGraph("", enginetest.Agent("loops")), "loops", tools), engine.CodeMaxBytes,
+		{"a million turns", agent(agentGraph("", enginetest.Agent("loops")), "loops", tools), event.CodeMaxBytes,
 			"max_bytes"},
 		{"a prompt of copies", agent(agentGraph("large -> z", enginetest.Agent("large"), enginetest.Agent("z")), "z",
 			func(a *workflow.Agent) {
 				a.System, a.Template = strings.Repeat("{{ $steps.large.output }}", 100_000), true
-			}), engine.CodeMaxBytes, "max_bytes"},
-		{"10,000 branches", agentGraph(strings.TrimPrefix(edges.String(), "; "), wide...), engine.CodeMaxSteps,
+			}), event.CodeMaxBytes, "max_bytes"},
+		{"10,000 branches", agentGraph(strings.TrimPrefix(edges.String(), "; "), wide...), event.CodeMaxSteps,
 			"maximum steps (1000)"},
 		{"a condition of copies", agentGraph("large -> d; d -> z", enginetest.Agent("large"),
 			workflow.Node{ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{
 				Cases: []workflow.Case{{Port: "out", When: costly}}, Else: "out",
-			}}, enginetest.Agent("z")), engine.CodeCondition, "costs more than 1000000 units"},
+			}}, enginetest.Agent("z")), event.CodeCondition, "costs more than 1000000 units"},
 	} {
 		runtime.GC()
 		var m runtime.MemStats
@@ -134,11 +134,11 @@ func TestHostileWorkflows(t *testing.T) { //nolint:paralleltest // see above
 		bad := begin(t, s, service.StartRequest{Workflow: tt.w})
 		honest := begin(t, s,
 			service.StartRequest{Workflow: agentGraph("a -> b", enginetest.Agent("a"), enginetest.Agent("b"))})
-		if o := ended(t, s, honest); o.Status != engine.StatusCompleted || string(o.Output) != `"done"` {
+		if o := ended(t, s, honest); o.Status != event.StatusCompleted || string(o.Output) != `"done"` {
 			t.Errorf("%s: the honest run is %s, %v", tt.name, o.Status, o.Error)
 		}
 		o := ended(t, s, bad)
-		if o.Status != engine.StatusFailed || o.Error == nil || o.Error.Code != tt.code ||
+		if o.Status != event.StatusFailed || o.Error == nil || o.Error.Code != tt.code ||
 			!strings.Contains(o.Error.Message, tt.names) {
 			t.Errorf("%s: the run is %s, %s; want %s that names %s", tt.name, o.Status, tail(o.Error), tt.code,
 				tt.names)

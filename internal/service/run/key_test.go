@@ -12,8 +12,9 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -112,11 +113,11 @@ func TestStart_IdempotencyKey(t *testing.T) {
 	run := got[0].Run
 
 	paused(t, two[0], run)
-	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-		Value: engine.Value(`"approve"`)}); err != nil {
+	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+		Value: event.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, two[1], run); o.Status != engine.StatusCompleted {
+	if o := ended(t, two[1], run); o.Status != event.StatusCompleted {
 		t.Fatalf("status %s", o.Status)
 	}
 	if again, err := opened(t, db, replyWithAgentName).Begin(t.Context(), q); err != nil || !again.Again ||
@@ -182,8 +183,8 @@ func TestBadKeys(t *testing.T) {
 		if q.RunID != "" {
 			continue
 		}
-		if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-			Key: q.Key, Value: engine.Value(`"approve"`)}); !errors.As(err, &invalid) {
+		if err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+			Key: q.Key, Value: event.Value(`"approve"`)}); !errors.As(err, &invalid) {
 			t.Errorf("answer, %s: %v, want *InvalidError", name, err)
 		}
 	}
@@ -206,10 +207,10 @@ func TestAnswer_IdempotencyKey(t *testing.T) {
 			run := begin(t, s,
 				service.StartRequest{Workflow: agentGraph("ask => a; a => ask", enginetest.Question("ask"),
 					enginetest.Agent("a"))})
-			value := func(n int) engine.Value { return engine.Value(fmt.Sprintf(`"answer %d"`, n)) }
+			value := func(n int) event.Value { return event.Value(fmt.Sprintf(`"answer %d"`, n)) }
 			for n := range 3 {
 				before := paused(t, s, run)
-				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Node: node, Value: value(n),
+				q := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Node: node, Value: value(n),
 					Key: fmt.Sprintf("k%d", n)}
 				if err := s.Answer(t.Context(), run, q); err != nil {
 					t.Fatal(err)
@@ -224,13 +225,13 @@ func TestAnswer_IdempotencyKey(t *testing.T) {
 					}
 					q := q
 					q.Value = value(n + 1)
-					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) ||
+					if err := s.Answer(t.Context(), run, q); !errors.Is(err, waits.ErrAnswer) ||
 						service.CodeOf(err) != service.CodeInvalid {
 						t.Errorf("another answer with the same key: %v, want ErrAnswer", err)
 					}
-					q = service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: open.ID, Value: value(n),
+					q = service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Wait: open.ID, Value: value(n),
 						Key: q.Key}
-					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) {
+					if err := s.Answer(t.Context(), run, q); !errors.Is(err, waits.ErrAnswer) {
 						t.Errorf("the key of another wait's answer: %v, want ErrAnswer", err)
 					}
 				}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -216,7 +216,7 @@ func TestOperatorsReminder(t *testing.T) {
 		if got := strings.Join(told, ", "); got != "wait.opened 0s, wait.reminded 1h0m0s" {
 			t.Errorf("told %s", got)
 		}
-		if o := ended(t, s, run); o.Status != engine.StatusPaused || len(o.Waiting) != 1 {
+		if o := ended(t, s, run); o.Status != event.StatusPaused || len(o.Waiting) != 1 {
 			t.Errorf("after the reminder the run is %s", o.Status)
 		}
 		stop()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/workflow"
@@ -50,7 +50,7 @@ func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
 }
 
 // observe receives durable events.
-func (s *Runner) observe(run string, events []engine.Event) {
+func (s *Runner) observe(run string, events []event.Event) {
 	if s.telemetry != nil {
 		s.telemetry.Saw(run, events)
 	}
@@ -74,21 +74,21 @@ func (s *Runner) observe(run string, events []engine.Event) {
 
 // codeOf returns the code of the failure that an event reports, or "" for all other events. The
 // message may contain output of models and tools, and is not logged.
-func codeOf(d engine.Data) string {
+func codeOf(d event.Data) string {
 	switch d := d.(type) {
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		return d.Error.Code
-	case *engine.StepFailed:
+	case *event.StepFailed:
 		return d.Error.Code
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		return d.Error.Code
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		return d.Error.Code
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		return d.Error.Code
-	case *engine.SubagentFailed:
+	case *event.SubagentFailed:
 		return d.Error.Code
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		if d.Error != nil {
 			return d.Error.Code
 		}

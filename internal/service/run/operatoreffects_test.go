@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -174,13 +174,13 @@ func TestOperatorKeys(t *testing.T) {
 	pairs := strings.ReplaceAll(parallel, "MODEL", "pair")
 	failed := func(code string) func(observations) error {
 		return func(s observations) error {
-			if s.run.Status != engine.StatusFailed || s.run.Error == nil || s.run.Error.Code != code {
+			if s.run.Status != event.StatusFailed || s.run.Error == nil || s.run.Error.Code != code {
 				return fmt.Errorf("status %s, error %+v; want %s", s.run.Status, s.run.Error, code)
 			}
 			return nil
 		}
 	}
-	status := func(want engine.Status, pressed int) func(observations) error {
+	status := func(want event.Status, pressed int) func(observations) error {
 		return func(s observations) error {
 			if s.run.Status != want || s.pressed != pressed {
 				return fmt.Errorf("status %s, error %+v, %d presses; want %s and %d", s.run.Status, s.run.Error,
@@ -191,7 +191,7 @@ func TestOperatorKeys(t *testing.T) {
 	}
 	most := func(want int) func(observations) error {
 		return func(s observations) error {
-			if s.run.Status != engine.StatusCompleted || (want == 1) != (s.lab.most == 1) {
+			if s.run.Status != event.StatusCompleted || (want == 1) != (s.lab.most == 1) {
 				return fmt.Errorf("status %s, error %+v, at most %d calls at once; want %d", s.run.Status, s.run.Error,
 					s.lab.most, want)
 			}
@@ -202,17 +202,17 @@ func TestOperatorKeys(t *testing.T) {
 		name, operator, doc string
 		check               func(observations) error
 	}{
-		{"nothing", "", presses, status(engine.StatusCompleted, 1)},
-		{"permissions.deny", "permissions: {deny: [press]}", presses, status(engine.StatusCompleted, 0)},
-		{"permissions.ask", "permissions: {ask: [press]}", presses, status(engine.StatusPaused, 0)},
-		{"permissions.default", "permissions: {default: deny}", presses, status(engine.StatusCompleted, 0)},
+		{"nothing", "", presses, status(event.StatusCompleted, 1)},
+		{"permissions.deny", "permissions: {deny: [press]}", presses, status(event.StatusCompleted, 0)},
+		{"permissions.ask", "permissions: {ask: [press]}", presses, status(event.StatusPaused, 0)},
+		{"permissions.default", "permissions: {default: deny}", presses, status(event.StatusCompleted, 0)},
 		{"permissions.allow", "permissions: {allow: [press], default: deny}", presses,
-			status(engine.StatusCompleted, 1)},
+			status(event.StatusCompleted, 1)},
 		{"budgets.run.tokens", "budgets: {run: {tokens: 3000}}", three, failed("budget")},
 		{"budgets.run.costUSD", "budgets: {run: {costUSD: 0.003}}\nprices: prices.yaml", three, failed("budget")},
 		{"budgets.run.calls", "budgets: {run: {calls: 1}}", three, failed("budget")},
 		{"budgets.run.onReached", "budgets: {run: {calls: 1, onReached: pause}}", three,
-			status(engine.StatusPaused, 0)},
+			status(event.StatusPaused, 0)},
 		{"prices", "prices: prices.yaml", plain, func(s observations) error {
 			if c := s.run.Usage.CostUSD; c == nil || *c != 0.002 {
 				return fmt.Errorf("cost %v", c)
@@ -228,7 +228,7 @@ func TestOperatorKeys(t *testing.T) {
 			failed("timeout")},
 		{"limits.toolTimeout", "limits: {toolTimeout: 50ms}", strings.ReplaceAll(presses, "press]", "stuck]"),
 			func(s observations) error {
-				if s.run.Status != engine.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
+				if s.run.Status != event.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
 					return fmt.Errorf("status %s, output %s", s.run.Status, s.run.Output)
 				}
 				return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -172,11 +172,11 @@ func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Resul
 	}
 	o := rec.Object()
 	switch {
-	case o.Status == engine.StatusCompleted && o.Output == nil:
+	case o.Status == event.StatusCompleted && o.Output == nil:
 		return tool.Result{Structured: json.RawMessage(`null`)}, nil
-	case o.Status == engine.StatusCompleted:
+	case o.Status == event.StatusCompleted:
 		return tool.Result{Structured: o.Output}, nil
-	case o.Status == engine.StatusPaused:
+	case o.Status == event.StatusPaused:
 		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool,
 			"branch %q waits for a person, in run %s: answer it there", branch, run)
 	case o.Error != nil:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -18,27 +18,27 @@ func TestNeedsPerson(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("only a person")
 	for name, c := range map[string]struct {
-		engine.WaitOpened
+		event.WaitOpened
 		answer string
 		person bool
 	}{
-		"approval": {engine.WaitOpened{Kind: workflow.WaitApproval}, "approve", true},
-		"approval of a call": {engine.WaitOpened{Kind: workflow.WaitApproval, Call: "c1", Binding: "b"}, "approve",
+		"approval": {event.WaitOpened{Kind: workflow.WaitApproval}, "approve", true},
+		"approval of a call": {event.WaitOpened{Kind: workflow.WaitApproval, Call: "c1", Binding: "b"}, "approve",
 			true},
-		"unknown outcome": {engine.WaitOpened{Kind: workflow.WaitQuestion, Call: "c1",
+		"unknown outcome": {event.WaitOpened{Kind: workflow.WaitQuestion, Call: "c1",
 			Options: []string{"retry", "skip"}}, "retry", true},
-		"budget": {engine.WaitOpened{Kind: workflow.WaitQuestion, Limit: &engine.LimitReached{}},
+		"budget": {event.WaitOpened{Kind: workflow.WaitQuestion, Limit: &event.LimitReached{}},
 			"100 calls", true},
-		"question":           {engine.WaitOpened{Kind: workflow.WaitQuestion}, "blue", false},
-		"question of a tool": {engine.WaitOpened{Kind: workflow.WaitQuestion, Call: "c1", Binding: "b"}, "blue", false},
+		"question":           {event.WaitOpened{Kind: workflow.WaitQuestion}, "blue", false},
+		"question of a tool": {event.WaitOpened{Kind: workflow.WaitQuestion, Call: "c1", Binding: "b"}, "blue", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.Wait = "w1"
 			rec := service.Recorded{Head: journal.Head{NewRun: journal.NewRun{}, Run: "r"},
 				Workflow: &workflow.Workflow{}, Waits: []*service.Asked{{WaitOpened: &c.WaitOpened, Node: "n"}}}
-			p := service.Proceed{By: engine.LocalBy(engine.ChannelProgram),
-				Answer: &service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: "w1",
+			p := service.Proceed{By: event.LocalBy(event.ChannelProgram),
+				Answer: &service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Wait: "w1",
 					Value: expr.Quote(c.answer)}, MayApprove: func() error { return refusal }}
 			if _, err := rec.Addressed(p); errors.Is(err, refusal) != c.person || !c.person && err != nil {
 				t.Errorf("without the right: %v", err)

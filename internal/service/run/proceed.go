@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -40,20 +42,20 @@ type Proceed struct {
 // NeedsPerson reports whether no model may answer the wait, through any transport (SEC12, D32):
 // approvals, the outcome of a call whose outcome is unknown (P12, D24), and more money for a run
 // that reached its budget (P20).
-func NeedsPerson(w *engine.WaitOpened) bool {
+func NeedsPerson(w *event.WaitOpened) bool {
 	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil &&
 		w.Below.Person
 }
 
 // Decide returns the value of a decision such as approve.
-func Decide(decision string) engine.Value { return expr.Quote(decision) }
+func Decide(decision string) event.Value { return expr.Quote(decision) }
 
 // Proceed continues a run as p specifies, and returns when that is durable; the run is then driven
 // here, unless another process drives it. An answer to a run of a Go graph whose program is not
 // driving it is stored for that program ([Runner.Left]).
 //
-// If it returns an error, nothing has changed: an error of [Recorded.Addressed]; engine.ErrAnswer,
-// engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrNotReopenable, *InvalidError for limits
+// If it returns an error, nothing has changed: an error of [Recorded.Addressed]; waits.ErrAnswer,
+// waits.ErrAnswered, waits.ErrClosed, engine.ErrNotReopenable, *InvalidError for limits
 // that are not higher.
 func (s *Runner) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
 	p, err := rec.Addressed(p)
@@ -96,7 +98,7 @@ func (s *Runner) TakeUp(ctx context.Context, run string) error {
 // Addressed completes p with the wait that is addressed, and with zero limits if a budget of the
 // workflow ended the run. It changes nothing.
 //
-// Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; the
+// Errors: *EndedError; waits.ErrNotFound, waits.ErrAmbiguous (D17); *NoApprovalError; the
 // error of MayApprove; *InvalidError.
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	if p.Limits != nil && p.Answer == nil {
@@ -127,7 +129,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		a.Wait, a.Node, a.By = w.Wait, "", p.By
 		p.Answer = &a
 	case p.Limits == nil:
-		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
+		if o := r.Object(); o.Error != nil && o.Error.Code == event.CodeWorkflowBudget {
 			p.Limits = &workflow.Limits{} // it continues when the operator's budget has room again
 		} else if r.Head.Status.Ended() {
 			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
@@ -138,7 +140,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 
 // answered returns p with its limits turned into the answer to the question for a larger budget
 // that p names, that its key answered before, or that is open; it returns p unchanged if there is
-// none. Errors: those of Asked; engine.ErrAnswer if the wait does not accept limits, or not these.
+// none. Errors: those of Asked; waits.ErrAnswer if the wait does not accept limits, or not these.
 func (r Recorded) answered(p Proceed) (Proceed, error) {
 	q := AnswerRequest{Wait: p.Wait, Node: p.Node, Key: p.Key}
 	if q.Wait == "" && q.Node == "" && (q.Key == "" || r.answeredWith(q.Key, nil) == "") {
@@ -161,18 +163,18 @@ func (r Recorded) answered(p Proceed) (Proceed, error) {
 }
 
 // budgetAnswer returns limits as the answer to a question for a larger budget. It returns
-// engine.ErrAnswer if the wait asks something else, or if there are limits that such an answer
+// waits.ErrAnswer if the wait asks something else, or if there are limits that such an answer
 // cannot raise.
-func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error) {
+func budgetAnswer(w *event.WaitOpened, l workflow.Limits) (event.Value, error) {
 	if w.Limit == nil {
 		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question",
-			engine.ErrAnswer, w.Wait)
+			waits.ErrAnswer, w.Wait)
 	}
 	text := l.BudgetText()
 	one, err := workflow.ParseBudget(text)
 	// otherwise a number of tokens could be taken for a number of whatever the question asks about
 	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 {
-		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer,
+		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", waits.ErrAnswer,
 			w.Wait, w.Limit.Detail)
 	}
 	return expr.Quote(text), nil
@@ -180,12 +182,12 @@ func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error)
 
 // Asked is a wait that can be answered.
 type Asked struct {
-	*engine.WaitOpened
+	*event.WaitOpened
 	Node string
 	// Ended is the position of the event that answered or closed it; 0 means that it is open.
 	Ended uint64
 	// Answer is the answer to the wait; nil for a wait that is open or was closed.
-	Answer *engine.WaitAnswered
+	Answer *event.WaitAnswered
 }
 
 // IsOpen reports whether the wait is open for its first answer.
@@ -211,7 +213,7 @@ func (a Asked) accepts(q AnswerRequest) bool {
 // ended last: repeating the same answer is not an error, and the wait rejects a different one
 // (P24).
 //
-// Errors: engine.ErrWaitNotFound, engine.ErrWaitAmbiguous.
+// Errors: waits.ErrNotFound, waits.ErrAmbiguous.
 func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 	isAt := func(node string) bool { return q.Node == "" || node == q.Node || strings.HasSuffix(node, "/"+q.Node) }
 	wait := q.Wait
@@ -224,28 +226,28 @@ func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 		}
 	}
 	if wait != "" {
-		return Asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
+		return Asked{}, fmt.Errorf("%w: %q", waits.ErrNotFound, wait)
 	}
-	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
-	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
+	here := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
+	open := slices.DeleteFunc(slices.Clone(here), func(w *Asked) bool { return !w.IsOpen() })
 	isSignal := func(w *Asked) bool { return w.Kind == workflow.WaitSignal } // not addressed by answers
 	if people := slices.DeleteFunc(slices.Clone(open), isSignal); len(people) > 0 {
 		open = people
 	}
-	if people := slices.DeleteFunc(slices.Clone(waits), isSignal); len(people) > 0 {
-		waits = people
+	if people := slices.DeleteFunc(slices.Clone(here), isSignal); len(people) > 0 {
+		here = people
 	}
 	switch {
 	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
 		return *open[0], nil
 	case len(open) > 1 && q.Node == "":
-		return Asked{}, engine.ErrWaitAmbiguous
+		return Asked{}, waits.ErrAmbiguous
 	case len(open) > 1:
-		return Asked{}, fmt.Errorf("node %q: %w", q.Node, engine.ErrWaitAmbiguous)
-	case len(waits) > 0:
-		return *slices.MaxFunc(waits, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }), nil
+		return Asked{}, fmt.Errorf("node %q: %w", q.Node, waits.ErrAmbiguous)
+	case len(here) > 0:
+		return *slices.MaxFunc(here, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }), nil
 	case q.Node == "":
-		return Asked{}, fmt.Errorf("%w: the run is not waiting", engine.ErrWaitNotFound)
+		return Asked{}, fmt.Errorf("%w: the run is not waiting", waits.ErrNotFound)
 	}
-	return Asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
+	return Asked{}, fmt.Errorf("%w: the run does not wait at node %q", waits.ErrNotFound, q.Node)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
@@ -59,9 +59,9 @@ func (s *Runner) turn(ctx context.Context, h journal.Head) (*journal.Turn, error
 }
 
 // Events returns the events of a run that follow the event after.
-func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]engine.Event, error) {
-	var events []engine.Event
-	err := s.EachEvent(ctx, run, after, func(e engine.Event) error {
+func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]event.Event, error) {
+	var events []event.Event
+	err := s.EachEvent(ctx, run, after, func(e event.Event) error {
 		events = append(events, e)
 		return nil
 	})
@@ -73,9 +73,9 @@ func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]engine
 
 // EachEvent calls take with the events of a run that follow the event after, in order, without
 // holding all of them in memory. An error of take ends the iteration and is returned.
-func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take func(event.Event) error) error {
 	defer s.Hold(run)()
-	return journal.EachEvents(ctx, s.store, run, after, func(events []engine.Event, _ bool) error {
+	return journal.EachEvents(ctx, s.store, run, after, func(events []event.Event, _ bool) error {
 		for _, e := range events {
 			if err := take(e); err != nil {
 				return err
@@ -104,7 +104,7 @@ func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
 		return project.Run{}, err
 	}
 	f := project.NewFolder(run, w)
-	if err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+	if err := s.EachEvent(ctx, run, 0, func(e event.Event) error {
 		f.Add(e)
 		return nil
 	}); err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
@@ -26,7 +26,7 @@ func TestReadDamagedDefinition(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	data, _, err := journal.Encode([]engine.Event{{Seq: 1, At: time.Unix(1, 0), Data: &engine.RunStarted{}}})
+	data, _, err := journal.Encode([]event.Event{{Seq: 1, At: time.Unix(1, 0), Data: &event.RunStarted{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

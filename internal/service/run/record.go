@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -38,11 +38,11 @@ func (s *Runner) ContinueRecording(ctx context.Context, run string) error {
 func (s *Runner) replied(ctx context.Context, run string) (all []chat.Message, err error) {
 	runs := []string{run} // each once, even if the journal is damaged
 	for i := 0; i < len(runs); i++ {
-		err := s.EachEvent(ctx, runs[i], 0, func(e engine.Event) error {
+		err := s.EachEvent(ctx, runs[i], 0, func(e event.Event) error {
 			switch data := e.Data.(type) {
-			case *engine.ModelReplied:
+			case *event.ModelReplied:
 				all = append(all, data.Message)
-			case *engine.ChildStarted:
+			case *event.ChildStarted:
 				if !slices.Contains(runs, data.Run) {
 					runs = append(runs, data.Run)
 				}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -23,9 +23,9 @@ func TestReplies_CyclicJournal(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	for run, below := range map[string]string{"a": "b", "b": "a"} {
-		data, _, err := journal.Encode([]engine.Event{
-			{Seq: 1, At: time.Unix(1, 0), Data: &engine.ChildStarted{Run: below}},
-			{Seq: 2, At: time.Unix(1, 0), Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(run)}}},
+		data, _, err := journal.Encode([]event.Event{
+			{Seq: 1, At: time.Unix(1, 0), Data: &event.ChildStarted{Run: below}},
+			{Seq: 2, At: time.Unix(1, 0), Data: &event.ModelReplied{Message: chat.Message{Text: chat.NewText(run)}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
@@ -20,13 +20,13 @@ type Recorded struct {
 	Head     journal.Head
 	Workflow *workflow.Workflow
 	// Created is the run's first event.
-	Created *engine.RunCreated
+	Created *event.RunCreated
 
 	// Waits are all waits that were opened, in order.
 	Waits []*Asked
 
 	object project.Run
-	met    *engine.LimitReached
+	met    *event.LimitReached
 }
 
 // Object returns the run object without steps, outputs by node, state and input. After [Runner.ReadShort]
@@ -64,9 +64,9 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	var (
 		rec         Recorded
 		waits       map[string]*Asked
-		first, last engine.Event
+		first, last event.Event
 	)
-	f, err := r.FoldPart(ctx, project.Keep{}, false, func(e engine.Event) {
+	f, err := r.FoldPart(ctx, project.Keep{}, false, func(e event.Event) {
 		if last = e; e.Seq == 1 {
 			rec, waits, first = Recorded{Workflow: r.Workflow}, map[string]*Asked{}, e
 		}
@@ -76,7 +76,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 		return Recorded{}, nil, err
 	}
 	rec.Head = r.Head
-	rec.Created, _ = first.Data.(*engine.RunCreated)
+	rec.Created, _ = first.Data.(*event.RunCreated)
 	if rec.Head.Definition == "" && rec.Created != nil { // the run is on a server
 		d, h := rec.Created, &rec.Head
 		h.Created, h.Updated, h.LastSeq = first.At, last.At, last.Seq
@@ -106,8 +106,8 @@ func expandInto(ctx context.Context, r *view.Reader, v, into any) error {
 }
 
 // add applies an event. For a wait that has ended it drops the question.
-func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
-	end := func(wait string, d *engine.WaitAnswered) {
+func (r *Recorded) add(e event.Event, waits map[string]*Asked) {
+	end := func(wait string, d *event.WaitAnswered) {
 		w := waits[wait]
 		if w == nil || !w.IsOpen() {
 			return
@@ -117,14 +117,14 @@ func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
 		w.WaitOpened, w.Ended, w.Answer = &was, e.Seq, d
 	}
 	switch d := e.Data.(type) {
-	case *engine.WaitOpened:
+	case *event.WaitOpened:
 		w := &Asked{WaitOpened: d, Node: e.Node}
 		r.Waits, waits[d.Wait] = append(r.Waits, w), w
-	case *engine.WaitAnswered:
+	case *event.WaitAnswered:
 		end(d.Wait, d)
-	case *engine.WaitClosed:
+	case *event.WaitClosed:
 		end(d.Wait, nil)
-	case *engine.LimitReached:
+	case *event.LimitReached:
 		r.met = d
 	}
 }
@@ -171,7 +171,7 @@ func (r Recorded) open() []*Asked {
 
 // Opened returns a wait by its id, or nil if there is none. Its question is short after
 // [Runner.ReadShort], and gone once the wait has ended.
-func (r Recorded) Opened(wait string) *engine.WaitOpened {
+func (r Recorded) Opened(wait string) *event.WaitOpened {
 	for _, w := range r.Waits {
 		if w.Wait == wait {
 			return w.WaitOpened

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -170,7 +171,7 @@ func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Work
 	defer func() { slot(err) }()
 	d.Before = func() error { return s.deriveChildren(ctx, head, q, &d) }
 	for _, keep := range []bool{true, false} {
-		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
+		d.Past = func(records [][]event.Event) ([]event.Event, error) {
 			past, reopen, err := q.past(run, slices.Concat(records...), keep)
 			if err != nil {
 				return nil, err
@@ -208,15 +209,15 @@ func (s *Runner) derive(ctx context.Context, head journal.Head, w *workflow.Work
 
 // forgetReplies removes from past which entries of a reply script were used: they do not apply to
 // the script that replaces it.
-func forgetReplies(past []engine.Event) {
+func forgetReplies(past []event.Event) {
 	for i := range past {
 		switch d := past[i].Data.(type) {
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			if d.Source != "" {
 				c := *d
 				c.Source, past[i].Data = "", &c
 			}
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			if d.Source != "" {
 				c := *d
 				c.Source, past[i].Data = "", &c
@@ -226,7 +227,7 @@ func forgetReplies(past []engine.Event) {
 }
 
 // checkRights checks the rights.
-func (q *RetryRequest) checkRights(past []engine.Event, w *workflow.Workflow) error {
+func (q *RetryRequest) checkRights(past []event.Event, w *workflow.Workflow) error {
 	if q.Rights.Approve != nil && isDecided(past) {
 		if err := q.Rights.Approve(); err != nil {
 			return err
@@ -239,7 +240,7 @@ func (q *RetryRequest) checkRights(past []engine.Event, w *workflow.Workflow) er
 }
 
 // past returns the events that the new run keeps, and how it is reopened if a limit ended the run.
-func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
+func (q *RetryRequest) past(run string, events []event.Event, keep bool) ([]event.Event, *engine.Reopen, error) {
 	h := readHistory(events)
 	h.restarts = q.With != nil
 	if q.From != "" {
@@ -250,14 +251,14 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 		return past, nil, nil
 	}
 	switch end := events[len(events)-1].Data.(type) {
-	case *engine.RunCancelled:
+	case *event.RunCancelled:
 		return h.beforeCancel(), nil, nil
-	case *engine.RunFailed:
+	case *event.RunFailed:
 		code := end.Error.Code
 		if met := lastLimit(events); met != nil && met.Limit == code {
 			switch code {
-			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes,
-				engine.CodeWorkflowBudget, engine.CodeParentBudget:
+			case event.CodeMaxSteps, event.CodeTimeout, event.CodeBudget, event.CodeMaxBytes,
+				event.CodeWorkflowBudget, event.CodeParentBudget:
 				if err := raises(met, code, q.Limits); err != nil {
 					return nil, nil, q.limitError(run, err)
 				}
@@ -265,7 +266,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 					return h.beforeFailure(keep), nil, nil
 				}
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
-			case engine.CodeMaxLoopIterations:
+			case event.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
 					return nil, nil,
 						q.limitError(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
@@ -285,9 +286,9 @@ func (q *RetryRequest) limitError(run string, err error) error {
 	return failure.Refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
 }
 
-func lastLimit(events []engine.Event) *engine.LimitReached {
+func lastLimit(events []event.Event) *event.LimitReached {
 	for _, e := range slices.Backward(events) {
-		if d, ok := e.Data.(*engine.LimitReached); ok {
+		if d, ok := e.Data.(*event.LimitReached); ok {
 			return d
 		}
 	}
@@ -296,7 +297,7 @@ func lastLimit(events []engine.Event) *engine.LimitReached {
 
 // setLimits adds the limits of the new run, and that it is a retry, to its events. With a document
 // they are the limits of the document, overridden by those set at the start of the run.
-func (q *RetryRequest) setLimits(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
+func (q *RetryRequest) setLimits(past []event.Event, was *workflow.Workflow, spec *driver.Spec) {
 	over := func(l workflow.Limits) workflow.Limits {
 		if spec != nil {
 			l = engine.MergeLimits(engine.MergeLimits(spec.Workflow.Limits, spec.Limits), flagsOf(l, was.Limits))
@@ -304,8 +305,8 @@ func (q *RetryRequest) setLimits(past []engine.Event, was *workflow.Workflow, sp
 		return engine.MergeLimits(l, q.Limits)
 	}
 	for i := range past {
-		past[i].Data = engine.WithLimits(past[i].Data, over)
-		if d, ok := past[i].Data.(*engine.RunCreated); ok { // the event is a copy
+		past[i].Data = event.WithLimits(past[i].Data, over)
+		if d, ok := past[i].Data.(*event.RunCreated); ok { // the event is a copy
 			d.Retry = true
 		}
 	}
@@ -336,11 +337,11 @@ func zeroIfEqual[T comparable](v *T, own T) {
 }
 
 // created returns the first event of a run.
-func (s *Runner) created(ctx context.Context, run string) (*engine.RunCreated, error) {
-	var first *engine.RunCreated
+func (s *Runner) created(ctx context.Context, run string) (*event.RunCreated, error) {
+	var first *event.RunCreated
 	stop := errors.New("read")
-	err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
-		first, _ = e.Data.(*engine.RunCreated)
+	err := s.EachEvent(ctx, run, 0, func(e event.Event) error {
+		first, _ = e.Data.(*event.RunCreated)
 		return stop
 	})
 	switch {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -17,7 +17,7 @@ import (
 // identical; prompts of agents, their models, conditions and limits may differ.
 //
 // It returns an *InvalidError that names the first difference in the order of the old definition.
-func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) {
+func (h *history) replaced(old, now *workflow.Workflow) ([]event.Event, error) {
 	flows := map[int]flowPair{0: {old: old, now: now}} // by scope
 	var order []flowPair
 	ran := map[string]map[string]bool{}
@@ -33,13 +33,13 @@ func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) 
 	}
 	for i := range events {
 		switch d := events[i].Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			p, err := pairOf(d.Scope)
 			if err != nil {
 				return nil, err
 			}
 			ran[p.path][localNode(events[i].Node, p.path)] = true
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			if p, err := pairOf(d.Scope); err != nil {
 				return nil, err
 			} else if f := p.old.Node(d.To); f != nil && f.Kind == workflow.KindJoin {
@@ -54,7 +54,7 @@ func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) 
 		}
 	}
 	for i := range events {
-		d, ok := events[i].Data.(*engine.EdgeTaken)
+		d, ok := events[i].Data.(*event.EdgeTaken)
 		if !ok || d.Edge < 0 {
 			continue
 		}

@@ -9,19 +9,20 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Cases found by TestRetryProperty, each reduced to the minimum.
 
 // pastOf returns the past that a retry of a run keeps, and a world that continues with it.
-func pastOf(t *testing.T, w *enginetest.World) ([]engine.Event, *enginetest.World) {
+func pastOf(t *testing.T, w *enginetest.World) ([]event.Event, *enginetest.World) {
 	t.Helper()
 	return pastWith(t, w, nil)
 }
 
 // pastWith is pastOf for a retry with another definition, unless with is nil.
-func pastWith(t *testing.T, w *enginetest.World, with *workflow.Workflow) ([]engine.Event, *enginetest.World) {
+func pastWith(t *testing.T, w *enginetest.World, with *workflow.Workflow) ([]event.Event, *enginetest.World) {
 	t.Helper()
 	q := &RetryRequest{}
 	if with != nil {
@@ -33,14 +34,14 @@ func pastWith(t *testing.T, w *enginetest.World, with *workflow.Workflow) ([]eng
 	}
 	q.setLimits(past, w.Plan.Workflow(), nil)
 	stored.RenewTimeouts(past, w.Now)
-	past[0].Data.(*engine.RunCreated).ForkedAt = w.Now
+	past[0].Data.(*event.RunCreated).ForkedAt = w.Now
 	next := enginetest.New(t, w.Plan.Workflow(), nil)
 	if with != nil {
 		if past, err = readHistory(past).replaced(w.Plan.Workflow(), with); err != nil {
 			t.Fatal(err)
 		}
 		next = enginetest.New(t, with, nil)
-		if past[0].Data.(*engine.RunCreated).Digest, err = with.Digest(); err != nil {
+		if past[0].Data.(*event.RunCreated).Digest, err = with.Digest(); err != nil {
 			t.Fatal(err)
 		}
 		if past, err = stored.Redefine(next.Run, past, w.Now); err != nil {
@@ -71,25 +72,25 @@ func TestRetryAnswer(t *testing.T) {
 			w := enginetest.New(t, g, nil)
 			w.Start("go")
 			if name == "skip" {
-				w.Finish("ask", &engine.ToolResult{Failure: &engine.Failure{Code: "unavailable", Message: "no answer"},
+				w.Finish("ask", &engine.ToolResult{Failure: &event.Failure{Code: "unavailable", Message: "no answer"},
 					Unknown: "ask"})
 			} else {
 				w.Finish("ask", enginetest.AsksPerson("How many?", ""))
 			}
 			w.Finish("a", enginetest.Fails("server", "boom"))
-			w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: engine.Value(answer)})
-			w.Finish("f", &engine.FuncResult{Output: engine.Value(`"f"`)})
-			if w.Run.Status() != engine.StatusFailed {
+			w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: event.Value(answer)})
+			w.Finish("f", &engine.FuncResult{Output: event.Value(`"f"`)})
+			if w.Run.Status() != event.StatusFailed {
 				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
 			}
 			past, next := pastOf(t, w)
 			if waits := next.Run.Waits(); len(waits) != 1 || waits[0].Node != "ask" {
 				t.Fatalf("open waits %v, want that of ask\npast:\n%s\nrun:\n%s", waits, enginetest.Print(past), w.Log())
 			}
-			next.Feed(engine.Answer{Wait: next.Run.Waits()[0].ID, Value: engine.Value(answer)})
+			next.Feed(engine.Answer{Wait: next.Run.Waits()[0].ID, Value: event.Value(answer)})
 			next.Finish("a", enginetest.Say("a"))
-			next.Finish("f", &engine.FuncResult{Output: engine.Value(`"f"`)})
-			if next.Run.Status() != engine.StatusCompleted {
+			next.Finish("f", &engine.FuncResult{Output: event.Value(`"f"`)})
+			if next.Run.Status() != event.StatusCompleted {
 				t.Fatalf("the retry is %s\n%s", next.Run.Status(), next.Log())
 			}
 		})
@@ -103,10 +104,10 @@ func TestRetryUnknown(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{
 		{ID: "pay", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "pay"}}}, ""), nil)
 	w.Start("go")
-	w.Finish("pay", &engine.ToolResult{Failure: &engine.Failure{Code: "unavailable", Message: "no answer"},
+	w.Finish("pay", &engine.ToolResult{Failure: &event.Failure{Code: "unavailable", Message: "no answer"},
 		Unknown: "ask"})
-	w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: engine.Value(`"fail"`)})
-	if w.Run.Status() != engine.StatusFailed {
+	w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: event.Value(`"fail"`)})
+	if w.Run.Status() != event.StatusFailed {
 		t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
 	}
 	past, next := pastOf(t, w)
@@ -114,8 +115,8 @@ func TestRetryUnknown(t *testing.T) {
 		t.Fatalf("pending %s, open waits %v, want the question alone\npast:\n%s", next.PendingNodes(), next.Run.Waits(),
 			enginetest.Print(past))
 	}
-	next.Feed(engine.Answer{Wait: next.Run.Waits()[0].ID, Value: engine.Value(`"skip"`)})
-	if next.Run.Status() != engine.StatusCompleted {
+	next.Feed(engine.Answer{Wait: next.Run.Waits()[0].ID, Value: event.Value(`"skip"`)})
+	if next.Run.Status() != event.StatusCompleted {
 		t.Fatalf("the retry is %s\n%s", next.Run.Status(), next.Log())
 	}
 }
@@ -124,7 +125,7 @@ func TestRetryUnknown(t *testing.T) {
 // retry continues after the handoff.
 func TestRetryHandedOver(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string]int{engine.CodeMaxSteps: 2, engine.CodeOscillation: 100} {
+	for name, steps := range map[string]int{event.CodeMaxSteps: 2, event.CodeOscillation: 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Agent("b"), enginetest.Agent("h")},
@@ -139,7 +140,7 @@ func TestRetryHandedOver(t *testing.T) {
 				w.FinishAt(0, enginetest.Say("the same"))
 			}
 			w.Finish("h", enginetest.Fails("server", "boom"))
-			if w.Run.Status() != engine.StatusFailed {
+			if w.Run.Status() != event.StatusFailed {
 				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
 			}
 			past, next := pastOf(t, w)
@@ -228,7 +229,7 @@ func TestRetryCollected(t *testing.T) {
 					case *engine.CallTool:
 						call = c.Node + " " + strings.Trim(strings.TrimPrefix(string(c.Arguments), `{"v":`), `"}`)
 						ok, failure = enginetest.Returns(call),
-							&engine.ToolResult{Failure: &engine.Failure{Code: "server",
+							&engine.ToolResult{Failure: &event.Failure{Code: "server",
 								Message: "boom"}}
 					}
 					made = append(made, call)
@@ -245,7 +246,7 @@ func TestRetryCollected(t *testing.T) {
 				return strings.Join(made, ", ")
 			}
 			drive(w, c.fail)
-			if w.Run.Status() != engine.StatusFailed {
+			if w.Run.Status() != event.StatusFailed {
 				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
 			}
 			with := enginetest.Graph(slices.Clone(c.nodes), c.edges)
@@ -268,7 +269,7 @@ func TestRetryCollected(t *testing.T) {
 					t.Errorf("the retry makes %s, want %s\npast:\n%s\nrun:\n%s", got, d.want, enginetest.Print(past),
 						w.Log())
 				}
-				if next.Run.Status() != engine.StatusCompleted {
+				if next.Run.Status() != event.StatusCompleted {
 					t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
 				}
 			}
@@ -339,7 +340,7 @@ func TestRetryTimeout(t *testing.T) {
 				for len(next.Pending) > 0 {
 					next.FinishAt(0, enginetest.Returns("done"))
 				}
-				if next.Run.Status() != engine.StatusCompleted {
+				if next.Run.Status() != event.StatusCompleted {
 					t.Errorf("the retry is %s\n%s", next.Run.Status(), next.Log())
 				}
 			})

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -103,7 +103,7 @@ func TestRetryBudgets(t *testing.T) {
 	}
 	m.works.Store(true)
 	o := retried(t, s, run, service.RetryRequest{}).Object()
-	if got := m.first.Load() + m.then.Load(); got != 5 || o.Error == nil || o.Error.Code != engine.CodeWorkflowBudget {
+	if got := m.first.Load() + m.then.Load(); got != 5 || o.Error == nil || o.Error.Code != event.CodeWorkflowBudget {
 		t.Fatalf("%d calls, error %+v; want 5, and a run that met the workflow's budget", got, o.Error)
 	}
 	if m.first.Load() != 1 {
@@ -125,14 +125,14 @@ func TestRetryStart(t *testing.T) {
 	before := time.Now()
 	rec := retried(t, s, run, service.RetryRequest{})
 	o := rec.Object()
-	if o.Status != engine.StatusCompleted || !o.Retry || o.ForkedFrom == nil || *o.ForkedFrom != run {
+	if o.Status != event.StatusCompleted || !o.Retry || o.ForkedFrom == nil || *o.ForkedFrom != run {
 		t.Fatalf("got %s, retry %v of %v", o.Status, o.Retry, o.ForkedFrom)
 	}
 	if o.StartedAt == nil || o.StartedAt.Before(before.Truncate(time.Microsecond)) {
 		t.Errorf("started at %v, before %v when it was made", o.StartedAt, before)
 	}
 	again := retried(t, s, o.ID, service.RetryRequest{From: "two"}).Object()
-	if again.Status != engine.StatusCompleted || *again.ForkedFrom != o.ID || m.first.Load() != 1 {
+	if again.Status != event.StatusCompleted || *again.ForkedFrom != o.ID || m.first.Load() != 1 {
 		t.Errorf("the retry of the retry: %s of %v, first call made %d times", again.Status, again.ForkedFrom,
 			m.first.Load())
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -22,7 +22,7 @@ import (
 // continuedChildren returns the child runs of the calls without a result in past, the past of a
 // retry of run with the id as. It maps them to their ids in the retry. Child runs that cannot
 // continue, as after a limit of their own, begin again.
-func (s *Runner) continuedChildren(ctx context.Context, run, as string, past []engine.Event) (map[string]string,
+func (s *Runner) continuedChildren(ctx context.Context, run, as string, past []event.Event) (map[string]string,
 	error) {
 	type call struct {
 		key  string
@@ -35,27 +35,27 @@ func (s *Runner) continuedChildren(ctx context.Context, run, as string, past []e
 	for _, e := range past {
 		key := ""
 		switch d := e.Data.(type) {
-		case *engine.ChildStarted:
+		case *event.ChildStarted:
 			open[d.Run] = call{d.Call, e.Step}
 			continue
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			key = d.Call
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			if key = d.Call; d.Kept {
 				continue
 			}
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			if key = d.Call; d.Kept {
 				continue
 			}
-		case *engine.StepRetrying:
+		case *event.StepRetrying:
 			if d.Model == "" {
 				retries[e.Step]++
 			}
 			if d.Call != "" {
 				continue
 			}
-		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+		case *event.StepCompleted, *event.StepFailed, *event.StepCancelled, *event.StepSkipped:
 		default:
 			continue
 		}
@@ -109,8 +109,8 @@ func (s *Runner) canContinue(ctx context.Context, child, run string) (bool, erro
 		}
 		return false, err
 	}
-	var events []engine.Event
-	if err := s.EachEvent(ctx, child, 0, func(e engine.Event) error {
+	var events []event.Event
+	if err := s.EachEvent(ctx, child, 0, func(e event.Event) error {
 		events = append(events, e)
 		return nil
 	}); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -103,7 +103,7 @@ func TestRetry_ChildRuns(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if o := ended(t, s, "r"); !o.Status.Ended() || o.Status == engine.StatusCompleted {
+				if o := ended(t, s, "r"); !o.Status.Ended() || o.Status == event.StatusCompleted {
 					t.Fatalf("the run is %s", o.Status)
 				}
 				for _, run := range chain(t, s, "r") {
@@ -114,8 +114,8 @@ func TestRetry_ChildRuns(t *testing.T) {
 					q.Replies = []byte("replies:\n  - " + c.replies + "\n")
 				}
 				o := retried(t, s, "r", q).Object()
-				if got := o.Status == engine.StatusPaused; got != c.paused || !got &&
-					o.Status != engine.StatusCompleted {
+				if got := o.Status == event.StatusPaused; got != c.paused || !got &&
+					o.Status != event.StatusCompleted {
 					t.Errorf("the retry is %s, error %+v", o.Status, o.Error)
 				}
 				if pay.paid.Load() != c.paid || pay.hung.Load() != c.hung {
@@ -140,7 +140,7 @@ func hasToolResult(t *testing.T, s *service.Service, run string) bool {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if _, ok := e.Data.(*engine.ToolReturned); ok {
+			if _, ok := e.Data.(*event.ToolReturned); ok {
 				return true
 			}
 		}

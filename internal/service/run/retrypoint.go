@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -12,7 +13,7 @@ import (
 
 // history is an index of the events of a run. Steps and scopes are the engine's.
 type history struct {
-	events []engine.Event
+	events []event.Event
 	// started and failed map steps to the positions of their events; failed has only steps without
 	// an error port.
 	started, failed map[int]int
@@ -26,23 +27,23 @@ type history struct {
 	restarts bool
 }
 
-func readHistory(events []engine.Event) *history {
+func readHistory(events []event.Event) *history {
 	h := &history{events: events, started: map[int]int{}, failed: map[int]int{}, owner: map[int]int{},
 		lastRetry: map[int]int{}}
 	for i := range events {
 		ev := &events[i]
 		switch d := ev.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			h.started[ev.Step] = i
-		case *engine.StepFailed:
+		case *event.StepFailed:
 			if d.Port == "" {
 				h.failed[ev.Step] = i
 			}
-		case *engine.StepRetrying:
+		case *event.StepRetrying:
 			if d.Call == "" {
 				h.lastRetry[ev.Step] = i
 			}
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			if ev.Step > 0 && d.Scope != h.start(ev.Step).Scope {
 				h.owner[d.Scope] = ev.Step
 			}
@@ -51,10 +52,10 @@ func readHistory(events []engine.Event) *history {
 	return h
 }
 
-func (h *history) start(step int) *engine.StepStarted {
-	d, _ := h.events[h.started[step]].Data.(*engine.StepStarted)
+func (h *history) start(step int) *event.StepStarted {
+	d, _ := h.events[h.started[step]].Data.(*event.StepStarted)
 	if d == nil {
-		d = &engine.StepStarted{}
+		d = &event.StepStarted{}
 	}
 	return d
 }
@@ -88,16 +89,16 @@ func (h *history) failureCauses(step int, keep bool) []int {
 	if h.expired(step) > 0 {
 		return append(out, step)
 	}
-	if keep && !h.restarts && h.failureOf(step).Code == engine.CodeItemsFailed &&
-		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]engine.Data{}) }) {
+	if keep && !h.restarts && h.failureOf(step).Code == event.CodeItemsFailed &&
+		slices.ContainsFunc(out, func(cause int) bool { return !h.mend(cause, map[int]event.Data{}) }) {
 		return []int{step}
 	}
 	return out
 }
 
 // failureOf returns the failure of a failed step.
-func (h *history) failureOf(step int) *engine.Failure {
-	return &h.events[h.failed[step]].Data.(*engine.StepFailed).Error
+func (h *history) failureOf(step int) *event.Failure {
+	return &h.events[h.failed[step]].Data.(*event.StepFailed).Error
 }
 
 // failure returns the step whose failure ended the run, or 0 if none did.
@@ -119,12 +120,12 @@ func (h *history) failedCall(step int) (call string, at int, ok bool) {
 			continue
 		}
 		switch d := h.events[i].Data.(type) {
-		case *engine.ModelFailed:
+		case *event.ModelFailed:
 			if d.Late {
 				continue
 			}
 			call = d.Call
-		case *engine.CallUsed, *engine.CallReserved, *engine.ToolsPinned:
+		case *event.CallUsed, *event.CallReserved, *event.ToolsPinned:
 			continue
 		}
 		break
@@ -133,7 +134,7 @@ func (h *history) failedCall(step int) (call string, at int, ok bool) {
 		return "", 0, false
 	}
 	for i := h.started[step]; i < h.failed[step]; i++ {
-		if d, ok := h.events[i].Data.(*engine.ModelCalled); ok && d.Call == call {
+		if d, ok := h.events[i].Data.(*event.ModelCalled); ok && d.Call == call {
 			return call, i, true
 		}
 	}
@@ -143,10 +144,10 @@ func (h *history) failedCall(step int) (call string, at int, ok bool) {
 // beforeFailure returns the events without the failed part. If keep is set, it keeps the successful
 // work of the failed steps and parallel to them; otherwise the run goes back to the start of the
 // first failed step.
-func (h *history) beforeFailure(keep bool) []engine.Event {
+func (h *history) beforeFailure(keep bool) []event.Event {
 	step := h.failure()
 	end := len(h.events)
-	for end > 0 && engine.StatusOf(h.events[end-1].Data).Ended() {
+	for end > 0 && event.StatusOf(h.events[end-1].Data).Ended() {
 		end--
 	}
 	if step == 0 {
@@ -163,7 +164,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	for _, c := range culprits {
 		first = min(first, h.failed[c])
 	}
-	edits := map[int]engine.Data{}
+	edits := map[int]event.Data{}
 	end = h.beforeStuck(first, h.withoutEffects(first, end, culprits, edits))
 	for _, c := range culprits {
 		if !keep || !h.mend(c, edits) {
@@ -177,7 +178,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 // position first: steps that were cancelled or failed with them, and the ends of their items of
 // maps. It returns the end of the past to keep, which is at most end: the events that ended the run
 // are not kept.
-func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]engine.Data) int {
+func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]event.Data) int {
 	failed := map[int]bool{}    // scopes
 	enclosing := map[int]bool{} // steps
 	for _, c := range culprits {
@@ -192,7 +193,7 @@ func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]e
 		ev := &h.events[i]
 		isInside := h.start(ev.Step).Scope > 0
 		switch d := ev.Data.(type) {
-		case *engine.StepFailed:
+		case *event.StepFailed:
 			since = i + 1
 			switch effect = slices.Contains(culprits, ev.Step); {
 			case effect:
@@ -202,12 +203,12 @@ func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]e
 				effect, edits[i] = true, nil
 			}
 			continue // other failures are those of steps inside of, or before, a step that continued
-		case *engine.WaitClosed:
-			if effect && d.Reason == engine.CodeCancelled {
+		case *event.WaitClosed:
+			if effect && d.Reason == event.CodeCancelled {
 				edits[i] = nil
 			}
 			continue
-		case *engine.StepCancelled:
+		case *event.StepCancelled:
 			if !isInside {
 				return since
 			}
@@ -215,9 +216,9 @@ func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]e
 				restored[ev.Step], edits[i] = true, nil
 			}
 			continue
-		case *engine.RunCancelling:
+		case *event.RunCancelling:
 			return i
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			if failed[d.Scope] && ev.Step > 0 && ev.Step == h.owner[d.Scope] && d.To == ev.Node {
 				edits[i] = nil // the end of an item
 			}
@@ -230,17 +231,17 @@ func (h *history) withoutEffects(first, end int, culprits []int, edits map[int]e
 }
 
 // isLate reports whether an event is the result of a call that had been cancelled.
-func isLate(d engine.Data) bool {
+func isLate(d event.Data) bool {
 	switch d := d.(type) {
-	case *engine.ModelReplied:
+	case *event.ModelReplied:
 		return d.Late
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		return d.Late
-	case *engine.ToolReturned:
+	case *event.ToolReturned:
 		return d.Late
-	case *engine.ToolFailed:
+	case *event.ToolFailed:
 		return d.Late
-	case *engine.FuncReturned:
+	case *event.FuncReturned:
 		return d.Late
 	}
 	return false
@@ -253,7 +254,7 @@ func (h *history) expired(step int) int {
 		return 0
 	}
 	for i := h.failed[step] - 1; i > max(h.started[step], h.lastRetry[step]); i-- {
-		if d, ok := h.events[i].Data.(*engine.TimerFired); ok && h.events[i].Step == step && d.IsStepTimeout() {
+		if d, ok := h.events[i].Data.(*event.TimerFired); ok && h.events[i].Step == step && d.IsStepTimeout() {
 			return i
 		}
 	}
@@ -265,8 +266,8 @@ func (h *history) expired(step int) int {
 // whose timeout passed continues with the calls that were in flight, and otherwise the step begins
 // again. If h.restarts is set, each step that makes calls and had not succeeded begins again. It
 // returns false if the step can only start afresh.
-func (h *history) mend(step int, edits map[int]engine.Data) bool {
-	if h.restarts && engine.Calls(h.start(step).Kind) && h.failureOf(step).Code != engine.CodeMaxLoopIterations {
+func (h *history) mend(step int, edits map[int]event.Data) bool {
+	if h.restarts && loop.Calls(h.start(step).Kind) && h.failureOf(step).Code != event.CodeMaxLoopIterations {
 		at := h.failed[step]
 		edits[at] = h.again(step, at)
 		h.removeLate(at, map[int]bool{step: true}, edits)
@@ -300,31 +301,31 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 			continue
 		}
 		switch d := h.events[i].Data.(type) {
-		case *engine.WaitClosed:
-			if d.Reason == engine.CodeCancelled && again.Call == "" {
+		case *event.WaitClosed:
+			if d.Reason == event.CodeCancelled && again.Call == "" {
 				closed = append(closed, i)
 			}
 			continue
-		case *engine.CallUsed, *engine.CallReserved, *engine.ToolsPinned:
+		case *event.CallUsed, *event.CallReserved, *event.ToolsPinned:
 			continue
-		case *engine.LimitReached:
+		case *event.LimitReached:
 			return false // it is the step's own, and counts from its start on
-		case *engine.WaitAnswered:
-			if f.Code == engine.CodeOutcomeUnknown {
+		case *event.WaitAnswered:
+			if f.Code == event.CodeOutcomeUnknown {
 				return remove(i)
 			}
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			if d.IsError && s.Kind == workflow.KindTool && h.startsRun(step, d.Call) {
 				return remove(i)
 			}
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			if s.Kind == workflow.KindTool && h.startsRun(step, d.Call) {
 				return remove(i)
 			}
 			if !d.Late && !d.Kept {
 				again.Call = d.Call
 			}
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			if d.HasFailed() && !d.Late && !d.Kept {
 				again.Call = d.Call
 			}
@@ -333,7 +334,7 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 	}
 	switch s.Kind {
 	case workflow.KindMap:
-		isCalled = f.Code == engine.CodeItemsFailed
+		isCalled = f.Code == event.CodeItemsFailed
 	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
 	default:
 		isCalled = false
@@ -349,13 +350,13 @@ func (h *history) mend(step int, edits map[int]engine.Data) bool {
 }
 
 // mendExpired replaces what a timeout of a step, at position from, led to.
-func (h *history) mendExpired(step, from int, edits map[int]engine.Data) {
+func (h *history) mendExpired(step, from int, edits map[int]event.Data) {
 	cancelled := map[int]bool{step: true}
 	at := h.failed[step]
 	for i := from; i <= at; i++ {
 		cancelled[h.events[i].Step], edits[i] = true, nil
-		if _, ok := h.events[i].Data.(*engine.StepCancelled); ok && h.restarts &&
-			engine.Calls(h.start(h.events[i].Step).Kind) {
+		if _, ok := h.events[i].Data.(*event.StepCancelled); ok && h.restarts &&
+			loop.Calls(h.start(h.events[i].Step).Kind) {
 			edits[i] = h.again(step, i)
 		}
 	}
@@ -363,7 +364,7 @@ func (h *history) mendExpired(step, from int, edits map[int]engine.Data) {
 }
 
 // removeLate removes the late events of steps after position at.
-func (h *history) removeLate(at int, steps map[int]bool, edits map[int]engine.Data) {
+func (h *history) removeLate(at int, steps map[int]bool, edits map[int]event.Data) {
 	for i := at + 1; i < len(h.events); i++ {
 		if steps[h.events[i].Step] && isLate(h.events[i].Data) {
 			edits[i] = nil
@@ -373,14 +374,14 @@ func (h *history) removeLate(at int, steps map[int]bool, edits map[int]engine.Da
 
 // again returns the data of the event at position at that lets a step begin again after the failure
 // of step.
-func (h *history) again(step, at int) *engine.StepRetrying {
-	return &engine.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *h.failureOf(step)}
+func (h *history) again(step, at int) *event.StepRetrying {
+	return &event.StepRetrying{Attempt: 1, Until: h.events[at].At, Error: *h.failureOf(step)}
 }
 
 // startsRun reports whether a call of a step started a child run.
 func (h *history) startsRun(step int, call string) bool {
-	return slices.ContainsFunc(h.events[h.started[step]:], func(e engine.Event) bool {
-		d, ok := e.Data.(*engine.ChildStarted)
+	return slices.ContainsFunc(h.events[h.started[step]:], func(e event.Event) bool {
+		d, ok := e.Data.(*event.ChildStarted)
 		return ok && d.Call == call
 	})
 }
@@ -392,20 +393,20 @@ func (h *history) beforeLimit(end int) int {
 	at := -1
 	for i := range h.events[:end] {
 		switch d := h.events[i].Data.(type) {
-		case *engine.LimitReached:
+		case *event.LimitReached:
 			if d.IsHandoff() {
 				continue
 			}
 			switch d.Limit {
-			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget,
-				engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
+			case event.CodeMaxSteps, event.CodeMaxBytes, event.CodeTimeout, event.CodeBudget,
+				event.CodeParentBudget, event.CodeWorkflowBudget, event.CodeOscillation:
 				if step := h.events[i].Step; step > 0 {
 					at = min(i, h.started[step])
 				} else {
 					at = i
 				}
 			}
-		case *engine.RunResumed:
+		case *event.RunResumed:
 			if d.Limits != nil {
 				at = -1
 			}
@@ -425,9 +426,9 @@ func (h *history) beforeStuck(from, end int) int {
 	for i := end - 1; i > from; i-- {
 		ev := &h.events[i]
 		switch ev.Data.(type) {
-		case *engine.EdgeTaken:
+		case *event.EdgeTaken:
 			wentOn[ev.Step] = true
-		case *engine.StepCompleted:
+		case *event.StepCompleted:
 			if wentOn[ev.Step] {
 				continue
 			}
@@ -462,18 +463,18 @@ func (h *history) result(completed int) int {
 			continue
 		}
 		switch d := h.events[i].Data.(type) {
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			// the engine derives it from a person's answer: between the two the call would be
 			// neither open nor waiting
-			if _, answered := h.events[i-1].Data.(*engine.WaitAnswered); answered && h.events[i-1].Step == step {
+			if _, answered := h.events[i-1].Data.(*event.WaitAnswered); answered && h.events[i-1].Step == step {
 				return i - 1
 			}
 			return i
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			if !d.Compaction { // its effect is in the next event
 				return i
 			}
-		case *engine.FuncReturned, *engine.WaitAnswered:
+		case *event.FuncReturned, *event.WaitAnswered:
 			return i
 		}
 	}
@@ -482,32 +483,32 @@ func (h *history) result(completed int) int {
 
 // isOfCall reports whether an event belongs to a later attempt of a model call, or to the failure
 // of one.
-func isOfCall(d engine.Data, call string) bool {
+func isOfCall(d event.Data, call string) bool {
 	switch d := d.(type) {
-	case *engine.ModelFailed:
+	case *event.ModelFailed:
 		return d.Call == call
-	case *engine.ModelCalled:
+	case *event.ModelCalled:
 		return d.Call == call
-	case *engine.StepRetrying:
+	case *event.StepRetrying:
 		return d.Call == call
-	case *engine.CallReserved:
+	case *event.CallReserved:
 		return d.Call == call
-	case *engine.TimerFired:
+	case *event.TimerFired:
 		return d.Timer == "retry:"+call
 	}
 	return false
 }
 
 // beforeCancel returns the events before the run was cancelled.
-func (h *history) beforeCancel() []engine.Event {
+func (h *history) beforeCancel() []event.Event {
 	end := len(h.events) - 1
 	for i := range h.events {
 		switch d := h.events[i].Data.(type) {
-		case *engine.StepCancelled:
+		case *event.StepCancelled:
 			if d.Run == nil {
 				continue
 			}
-		case *engine.RunCancelling, *engine.RunCancelled:
+		case *event.RunCancelling, *event.RunCancelled:
 		default:
 			continue
 		}
@@ -518,9 +519,9 @@ func (h *history) beforeCancel() []engine.Event {
 }
 
 // beforeStep returns the events before a node began to execute for the last time.
-func (h *history) beforeStep(node string) ([]engine.Event, bool) {
+func (h *history) beforeStep(node string) ([]event.Event, bool) {
 	for i, e := range slices.Backward(h.events) {
-		if _, ok := e.Data.(*engine.StepStarted); ok && e.Node == node {
+		if _, ok := e.Data.(*event.StepStarted); ok && e.Node == node {
 			return h.upTo(i, nil), true
 		}
 	}
@@ -530,13 +531,13 @@ func (h *history) beforeStep(node string) ([]engine.Event, bool) {
 // upTo returns the events before a position, renumbered and with edits, which maps positions to the
 // data that replaces theirs; nil removes an event. Waits that were closed because their steps were
 // cancelled right there are open.
-func (h *history) upTo(end int, edits map[int]engine.Data) []engine.Event {
+func (h *history) upTo(end int, edits map[int]event.Data) []event.Event {
 	for ; end > 0 && end < len(h.events); end-- {
-		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != engine.CodeCancelled {
+		if d, ok := h.events[end-1].Data.(*event.WaitClosed); !ok || d.Reason != event.CodeCancelled {
 			break
 		}
 	}
-	out := make([]engine.Event, 0, end)
+	out := make([]event.Event, 0, end)
 	for i, ev := range h.events[:end] {
 		if data, edited := edits[i]; edited {
 			ev.Data = data
@@ -553,7 +554,7 @@ func (h *history) upTo(end int, edits map[int]engine.Data) []engine.Event {
 func (h *history) noStep(run, node string) error {
 	var ids []string
 	for i := range h.events {
-		if _, ok := h.events[i].Data.(*engine.StepStarted); ok && !slices.Contains(ids, h.events[i].Node) {
+		if _, ok := h.events[i].Data.(*event.StepStarted); ok && !slices.Contains(ids, h.events[i].Node) {
 			ids = append(ids, h.events[i].Node)
 		}
 	}

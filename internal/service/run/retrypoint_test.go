@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
@@ -59,7 +60,7 @@ func newRetried(t testing.TB, rt *rapid.T) *retried {
 	case 1:
 		l.MaxTokens = int64(rapid.IntRange(1, 9).Draw(rt, "tokens"))
 	}
-	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: l})
+	w.StartWith(event.RunCreated{Input: enginetest.Text("go"), Limits: l})
 	return w
 }
 
@@ -112,7 +113,7 @@ func (w *retried) answer(i int) {
 	}
 	in := w.Answer(c)
 	if w.breaks && !w.Cancelled[id] && rapid.IntRange(0, 5).Draw(w.rt, "fails") == 0 {
-		f := &engine.Failure{Code: "server", Message: "boom", Retryable: rapid.Bool().Draw(w.rt, "retryable")}
+		f := &event.Failure{Code: "server", Message: "boom", Retryable: rapid.Bool().Draw(w.rt, "retryable")}
 		switch in.(type) {
 		case engine.ModelResult:
 			in = engine.ModelResult{ID: id, Failure: f, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
@@ -139,15 +140,15 @@ func (w *retried) note() {
 }
 
 // idsOf returns the ids of the calls whose success is among events.
-func idsOf(events []engine.Event) map[string]bool {
+func idsOf(events []event.Event) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.ModelReplied:
+		case *event.ModelReplied:
 			out[callID(d.Call, d.Attempt)] = true
-		case *engine.ToolReturned:
+		case *event.ToolReturned:
 			out[callID(d.Call, d.Attempt)] = true
-		case *engine.FuncReturned:
+		case *event.FuncReturned:
 			if d.Error == nil {
 				out[callID(d.Call, d.Attempt)] = true
 			}
@@ -215,7 +216,7 @@ func TestRetryProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newRetried(t, rt)
 		w.drive()
-		for again := 0; w.Run.Status() != engine.StatusCompleted; again++ {
+		for again := 0; w.Run.Status() != event.StatusCompleted; again++ {
 			if again > 2 {
 				break
 			}
@@ -264,7 +265,7 @@ func TestRetryFromProperty(t *testing.T) {
 func (w *retried) started() []string {
 	var nodes []string
 	for _, e := range w.Events {
-		if _, ok := e.Data.(*engine.StepStarted); ok && !slices.Contains(nodes, e.Node) {
+		if _, ok := e.Data.(*event.StepStarted); ok && !slices.Contains(nodes, e.Node) {
 			nodes = append(nodes, e.Node)
 		}
 	}
@@ -274,7 +275,7 @@ func (w *retried) started() []string {
 // compare checks a run against the result of the shape without failing calls.
 func (w *retried) compare() {
 	w.T.Helper()
-	if w.breaks && w.Run.Status() != engine.StatusCompleted {
+	if w.breaks && w.Run.Status() != event.StatusCompleted {
 		return
 	}
 	want := enginetest.Twin(w.shape, enginetest.Text("go"))
@@ -282,13 +283,13 @@ func (w *retried) compare() {
 	agents := map[int]bool{}
 	for _, e := range w.Events {
 		switch d := e.Data.(type) {
-		case *engine.StepStarted:
+		case *event.StepStarted:
 			agents[e.Step] = d.Kind == workflow.KindAgent
-		case *engine.ToolFailed:
+		case *event.ToolFailed:
 			failed = failed || agents[e.Step] // the failure is reported to the agent
-		case *engine.StepFailed:
+		case *event.StepFailed:
 			failed = true // a failure that the workflow handles is part of the past
-		case *engine.StepRetrying:
+		case *event.StepRetrying:
 			again = again || d.Call == ""
 		}
 	}
@@ -296,7 +297,7 @@ func (w *retried) compare() {
 	switch got := w.Run.Status(); {
 	case want.Failed:
 		return // a loop runs too often
-	case got != engine.StatusCompleted && !failed:
+	case got != event.StatusCompleted && !failed:
 		w.T.Fatalf("the retry is %s: %s\n%s", got, w.shape, w.Log())
 	case failed || again:
 		return

@@ -10,7 +10,8 @@ import (
 	"hash"
 	"io"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
@@ -24,35 +25,35 @@ func (s *Runner) View(ctx context.Context, run string) (*view.Reader, error) {
 }
 
 // Opened returns the opening event of a wait of a run, with full values. It returns
-// engine.ErrWaitNotFound if there is none.
-func (s *Runner) Opened(ctx context.Context, run, wait string) (*engine.WaitOpened, error) {
+// waits.ErrNotFound if there is none.
+func (s *Runner) Opened(ctx context.Context, run, wait string) (*event.WaitOpened, error) {
 	at := uint64(0)
-	if err := s.EachShort(ctx, run, 0, view.NewTable(), func(e engine.Event) error {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
+	if err := s.EachShort(ctx, run, 0, view.NewTable(), func(e event.Event) error {
+		if d, ok := e.Data.(*event.WaitOpened); ok && d.Wait == wait {
 			at = e.Seq
 		}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	var found *engine.WaitOpened
+	var found *event.WaitOpened
 	if at > 0 {
-		if err := s.EachEvent(ctx, run, at-1, func(e engine.Event) error {
-			found, _ = e.Data.(*engine.WaitOpened)
+		if err := s.EachEvent(ctx, run, at-1, func(e event.Event) error {
+			found, _ = e.Data.(*event.WaitOpened)
 			return errOne
 		}); !errors.Is(err, errOne) {
 			return nil, err
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("run %s, wait %q: %w", run, wait, engine.ErrWaitNotFound)
+		return nil, fmt.Errorf("run %s, wait %q: %w", run, wait, waits.ErrNotFound)
 	}
 	return found, nil
 }
 
 // Judged returns the full input of the node of an open wait: the text to approve, or the text that
 // the question follows. It returns nil for tool calls, and if no such wait is open.
-func (s *Runner) Judged(ctx context.Context, run, wait string) (engine.Value, error) {
+func (s *Runner) Judged(ctx context.Context, run, wait string) (event.Value, error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
 		return nil, err
@@ -75,16 +76,16 @@ func (s *Runner) Judged(ctx context.Context, run, wait string) (engine.Value, er
 }
 
 // AskedAt returns an open or ended wait of a run as it was when it opened, with full values, and
-// whether only a person may answer it. It returns engine.ErrWaitNotFound if there is none.
+// whether only a person may answer it. It returns waits.ErrNotFound if there is none.
 func (s *Runner) AskedAt(ctx context.Context, run, wait string) (w project.Waiting, person bool, err error) {
 	r, err := s.View(ctx, run)
 	if err != nil {
 		return w, false, err
 	}
 	f := r.Follow(project.NewFolder(run, r.Workflow))
-	err = r.Each(ctx, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e event.Event) error {
 		f.Add(e)
-		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
+		if d, ok := e.Data.(*event.WaitOpened); ok && d.Wait == wait {
 			person = NeedsPerson(d)
 			return errOne
 		}
@@ -98,14 +99,14 @@ func (s *Runner) AskedAt(ctx context.Context, run, wait string) (w project.Waiti
 			return w, person, expandInto(ctx, r, one, &w)
 		}
 	}
-	return w, false, fmt.Errorf("run %s, wait %q: %w", run, wait, engine.ErrWaitNotFound)
+	return w, false, fmt.Errorf("run %s, wait %q: %w", run, wait, waits.ErrNotFound)
 }
 
 var errOne = errors.New("one is enough")
 
 // EachShort implements view.Source.
 func (s *Runner) EachShort(ctx context.Context, run string, after uint64, t *view.Table,
-	take func(engine.Event) error) error {
+	take func(event.Event) error) error {
 	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
 		events, err := journal.DecodeReferences(rec.Data, t.Refer)
 		if err != nil {

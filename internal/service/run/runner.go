@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -64,7 +64,7 @@ type Host struct {
 	Program func(*workflow.Workflow) (driver.Program, error)
 	Foreign func(*workflow.Workflow) bool
 	// Events, if not nil, is called with the events of each run once they are durable.
-	Events func(run string, events []engine.Event)
+	Events func(run string, events []event.Event)
 }
 
 // Runner implements the use cases of runs on one store. It is safe for concurrent use.

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/model"
@@ -134,7 +134,7 @@ workflow: [{type: agent, name: root}]
 			if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r", Input: "go"}); err != nil {
 				t.Fatal(err)
 			}
-			if o := ended(t, s, "r"); o.Status != engine.StatusCompleted {
+			if o := ended(t, s, "r"); o.Status != event.StatusCompleted {
 				t.Fatalf("status %s: %+v", o.Status, o.Error)
 			}
 			told := map[string][]string{}
@@ -143,7 +143,7 @@ workflow: [{type: agent, name: root}]
 				t.Fatal(err)
 			}
 			for _, e := range events {
-				c, ok := e.Data.(*engine.ModelCalled)
+				c, ok := e.Data.(*event.ModelCalled)
 				if !ok {
 					continue
 				}

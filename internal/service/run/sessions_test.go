@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -149,8 +149,8 @@ func TestSession_TwoProcesses(t *testing.T) {
 
 func approve(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-		Value: engine.Value(`"approve"`)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+		Value: event.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -273,12 +273,12 @@ func TestSessionReopen(t *testing.T) {
 		Workflow: agentGraph("a -> b", enginetest.Agent("a"), enginetest.Agent("b")), Session: "s",
 		Limits: workflow.Limits{MaxSteps: &one},
 	})
-	if o := ended(t, s, first); o.Status != engine.StatusFailed {
+	if o := ended(t, s, first); o.Status != event.StatusFailed {
 		t.Fatalf("status %s", o.Status)
 	}
 	second := begin(t, s, service.StartRequest{Workflow: agentGraph("", enginetest.Approval("ok")), Session: "s"})
 	three := 3
-	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
+	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, event.LocalBy(event.ChannelCLI))
 	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second ||
 		service.CodeOf(err) != service.CodeConflict {
 		t.Errorf("reopened beside run %s: %v, want *BusyError", second, err)
@@ -291,10 +291,10 @@ func TestSessionReopen(t *testing.T) {
 	approve(t, s, second)
 	ended(t, s, second)
 	if err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three},
-		engine.LocalBy(engine.ChannelCLI)); err != nil {
+		event.LocalBy(event.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, s, first); o.Status != engine.StatusCompleted {
+	if o := ended(t, s, first); o.Status != event.StatusCompleted {
 		t.Errorf("status %s after it was opened again", o.Status)
 	}
 }

@@ -9,16 +9,18 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
 // SignalRequest is a signal to a run.
 type SignalRequest struct {
 	Name string
 	// Value is any JSON value; nil means null.
-	Value engine.Value
+	Value event.Value
 	// Key identifies the signal, in at most MaxKey printable bytes, so that it can be sent again:
 	// with the key of a signal that the run already has, the same signal changes nothing and a
-	// different one results in engine.ErrSignal. "" means that a key is generated.
+	// different one results in waits.ErrSignal. "" means that a key is generated.
 	Key string
 	// By is the sender. It must be known.
 	By Actor
@@ -41,8 +43,8 @@ func (r SignalResult) Later() bool { return r.Wait == "" }
 // mirrors its wait, the signal is sent to the child run. A run that consumed it is then driven
 // here, unless another process drives it.
 //
-// If it returns an error, nothing has changed: engine.ErrEnded, engine.ErrSignalName,
-// engine.ErrSignal, engine.ErrSignalsFull, or an error of the driver.
+// If it returns an error, nothing has changed: engine.ErrEnded, waits.ErrSignalName,
+// waits.ErrSignal, waits.ErrSignalsFull, or an error of the driver.
 func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (SignalResult, error) {
 	out := SignalResult{Run: run, Signal: q.Name, Key: q.Key}
 	if err := checkKey("the idempotency key", q.Key); err != nil {
@@ -55,7 +57,7 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 		out.Key = rand.Text()
 	}
 	if len(q.Value) == 0 {
-		q.Value = engine.Value("null")
+		q.Value = event.Value("null")
 	}
 	var err error
 	answer := engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key, By: q.By}
@@ -148,5 +150,5 @@ func (s *Runner) signalTarget(ctx context.Context, run string, d engine.Answer, 
 
 // noAnswer returns the error of an answer to a wait that accepts only a signal.
 func noAnswer(w Asked) error {
-	return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
+	return fmt.Errorf("%w: wait %s at %s takes %q", waits.ErrSignalWait, w.Wait, w.Node, w.Signal)
 }

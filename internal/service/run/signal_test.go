@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -22,12 +23,12 @@ func TestSignal_RepeatedInChildRun(t *testing.T) {
 	waitsAt := func(node string) func() bool {
 		return func() bool {
 			o, err := s.Show(t.Context(), "r")
-			return err == nil && o.Status == engine.StatusPaused && len(o.Waiting) == 1 && o.Waiting[0].Node == node
+			return err == nil && o.Status == event.StatusPaused && len(o.Waiting) == 1 && o.Waiting[0].Node == node
 		}
 	}
 	await(t, waitsAt("c"))
-	q := service.SignalRequest{Name: "go", Value: engine.Value(`{"a":1}`), Key: "k",
-		By: service.Actor{Channel: engine.ChannelProgram}}
+	q := service.SignalRequest{Name: "go", Value: event.Value(`{"a":1}`), Key: "k",
+		By: service.Actor{Channel: event.ChannelProgram}}
 	first, err := s.Signal(t.Context(), "r", q)
 	if err != nil || first.Run == "r" || first.Node != "s" {
 		t.Fatalf("the run below did not take the signal: %+v, %v", first, err)
@@ -36,12 +37,12 @@ func TestSignal_RepeatedInChildRun(t *testing.T) {
 	if again, err := s.Signal(t.Context(), "r", q); err != nil || again != first {
 		t.Errorf("the same signal again gives %+v, %v, want %+v", again, err, first)
 	}
-	q.Value = engine.Value("2")
-	if _, err := s.Signal(t.Context(), "r", q); !errors.Is(err, engine.ErrSignal) {
+	q.Value = event.Value("2")
+	if _, err := s.Signal(t.Context(), "r", q); !errors.Is(err, waits.ErrSignal) {
 		t.Errorf("another value with the key: %v, want a refusal", err)
 	}
 	q.Key = "other"
-	if _, err := s.Signal(t.Context(), "r", q); !errors.Is(err, engine.ErrSignalName) {
+	if _, err := s.Signal(t.Context(), "r", q); !errors.Is(err, waits.ErrSignalName) {
 		t.Errorf("a signal that nothing waits for: %v, want a refusal", err)
 	}
 }
@@ -76,11 +77,11 @@ func TestSignal_TakenByFilter(t *testing.T) {
 				"replies: []\n")
 			await(t, func() bool {
 				o, err := s.Show(t.Context(), "r")
-				return err == nil && o.Status == engine.StatusPaused && len(o.Waiting) == len(c.steps)
+				return err == nil && o.Status == event.StatusPaused && len(o.Waiting) == len(c.steps)
 			})
 			for id := range strings.FieldsSeq(c.order) {
-				q := service.SignalRequest{Name: "go", Value: engine.Value(`{"id":"` + id + `"}`), Key: id,
-					By: service.Actor{Channel: engine.ChannelProgram}}
+				q := service.SignalRequest{Name: "go", Value: event.Value(`{"id":"` + id + `"}`), Key: id,
+					By: service.Actor{Channel: event.ChannelProgram}}
 				first, err := s.Signal(t.Context(), "r", q)
 				if err != nil || first.Wait == "" {
 					t.Fatalf("no step took the signal of %s: %+v, %v", id, first, err)
@@ -89,7 +90,7 @@ func TestSignal_TakenByFilter(t *testing.T) {
 					t.Errorf("the same signal again gives %+v, %v, want %+v", again, err, first)
 				}
 			}
-			if o := ended(t, s, "r"); o.Status != engine.StatusCompleted {
+			if o := ended(t, s, "r"); o.Status != event.StatusCompleted {
 				t.Errorf("the run is %s", o.Status)
 			}
 		})

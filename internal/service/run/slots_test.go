@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -55,7 +55,7 @@ func status(t *testing.T, s *service.Service, run string) journal.Status {
 func yes(t *testing.T, s *service.Service, run string) {
 	t.Helper()
 	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve"),
-		By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+		By: event.LocalBy(event.ChannelProgram)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -249,7 +249,7 @@ func TestConcurrencyReopen(t *testing.T) {
 	reaches(t, s, first, journal.StatusFailed)
 	beside := startRun(t, s, w, "b")
 	reaches(t, s, beside, journal.StatusPaused)
-	by, larger := engine.LocalBy(engine.ChannelProgram), workflow.Limits{MaxSteps: new(5)}
+	by, larger := event.LocalBy(event.ChannelProgram), workflow.Limits{MaxSteps: new(5)}
 	err = s.Reopen(t.Context(), first, larger, by)
 	if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != beside {
 		t.Errorf("reopened beside another run: %v", err)

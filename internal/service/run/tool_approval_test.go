@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -49,7 +49,7 @@ const canvasDoc = `{"nodes": [
 func paused(t *testing.T, s *service.Service, run string) project.Waiting {
 	t.Helper()
 	o := ended(t, s, run)
-	if o.Status != engine.StatusPaused || len(o.Waiting) != 1 {
+	if o.Status != event.StatusPaused || len(o.Waiting) != 1 {
 		t.Fatalf("status %s with %d waits, error %v; want paused on one", o.Status, len(o.Waiting), o.Error)
 	}
 	return o.Waiting[0]
@@ -102,7 +102,7 @@ replies:
 					t.Fatal(err)
 				}
 				s = guarded(t, dir, pay)
-				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait.ID,
+				q := service.AnswerRequest{By: event.LocalBy(event.ChannelProgram), Wait: wait.ID,
 					Value: expr.Quote(tc.answer), Note: "too much"}
 				var group sync.WaitGroup
 				errs := make([]error, 20)
@@ -115,7 +115,7 @@ replies:
 				}
 			}
 			o := ended(t, s, "r")
-			if o.Status != engine.StatusCompleted {
+			if o.Status != event.StatusCompleted {
 				t.Fatalf("status %s, error %v", o.Status, o.Error)
 			}
 			if calls := pay.Calls(); len(calls) != tc.calls || tc.calls == 1 &&
@@ -215,7 +215,7 @@ replies:
 	b.mu.Unlock()
 
 	two := open()
-	if err := two.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	if err := two.Answer(t.Context(), "r", service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 		Value: expr.Quote("please")}); err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +231,11 @@ replies:
 		t.Fatal(err)
 	}
 	three := open()
-	if err := three.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
+	if err := three.Answer(t.Context(), "r", service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
 		Wait: wait.ID, Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, three, "r"); o.Status != engine.StatusCompleted || string(o.Output) != `"two"` {
+	if o := ended(t, three, "r"); o.Status != event.StatusCompleted || string(o.Output) != `"two"` {
 		t.Errorf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
 	}
 	if err := three.Close(); err != nil {

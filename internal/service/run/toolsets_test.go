@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -44,7 +44,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 				Files: service.Files{Replies: []byte(replies)}}); err != nil {
 				t.Fatal(err)
 			}
-			if o := ended(t, s, "r"); o.Status != engine.StatusCompleted || string(o.Output) != `"Done."` {
+			if o := ended(t, s, "r"); o.Status != event.StatusCompleted || string(o.Output) != `"Done."` {
 				t.Errorf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
 			}
 		})

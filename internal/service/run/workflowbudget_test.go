@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -112,13 +112,13 @@ func TestWorkflowBudget(t *testing.T) {
 	got, stopped := map[string]int{}, ""
 	for _, run := range runs {
 		code := outcome(t, first, run)
-		if got[code]++; code == engine.CodeWorkflowBudget {
+		if got[code]++; code == event.CodeWorkflowBudget {
 			stopped = run
 		}
 	}
 	sold, _ := provider.soldSoFar()
 	if sold > budget || sold < budget-100 || got["completed"] < 5 ||
-		got["completed"]+got[engine.CodeWorkflowBudget] != len(runs) {
+		got["completed"]+got[event.CodeWorkflowBudget] != len(runs) {
 		t.Fatalf("runs ended as %v; the provider sold %d tokens of a budget of %d", got, sold, budget)
 	}
 	if code := outcome(t, first, startHouse(t, first, "another")); code != "completed" {
@@ -127,7 +127,7 @@ func TestWorkflowBudget(t *testing.T) {
 
 	second := openHouse(t, db, provider, config.WorkflowBudget{Tokens: budget, Per: config.PerMonth})
 	_, calls := provider.soldSoFar()
-	if code := outcome(t, second, startHouse(t, second, "w")); code != engine.CodeWorkflowBudget {
+	if code := outcome(t, second, startHouse(t, second, "w")); code != event.CodeWorkflowBudget {
 		t.Errorf("the run of a second process ended as %s", code)
 	}
 	if _, n := provider.soldSoFar(); n != calls {
@@ -135,7 +135,7 @@ func TestWorkflowBudget(t *testing.T) {
 	}
 
 	third := openHouse(t, db, provider, config.WorkflowBudget{Tokens: 2 * budget})
-	if err := third.Reopen(t.Context(), stopped, workflow.Limits{}, engine.LocalBy(engine.ChannelCLI)); err != nil {
+	if err := third.Reopen(t.Context(), stopped, workflow.Limits{}, event.LocalBy(event.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if code := outcome(t, third, stopped); code != "completed" {
@@ -153,7 +153,7 @@ func TestWorkflowBudget_CallsAndCost(t *testing.T) {
 	for range 3 {
 		got = append(got, outcome(t, s, startHouse(t, s, "w")))
 	}
-	if _, n := provider.soldSoFar(); n != 2 || got[2] != engine.CodeWorkflowBudget {
+	if _, n := provider.soldSoFar(); n != 2 || got[2] != event.CodeWorkflowBudget {
 		t.Errorf("%d calls were made of two; the runs ended as %v", n, got)
 	}
 	money := openHouse(t, service.Memory, provider, config.WorkflowBudget{CostUSD: 1})

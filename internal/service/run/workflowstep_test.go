@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -29,7 +29,7 @@ replies:
 	await(t, func() bool {
 		for _, h := range childrenOf(t, s, "r") {
 			if o, err := s.Show(t.Context(), h.Run); err == nil && len(o.Steps) == 2 &&
-				o.Status == engine.StatusRunning {
+				o.Status == event.StatusRunning {
 				return true
 			}
 		}
@@ -48,7 +48,7 @@ replies:
 		t.Fatal(err)
 	}
 	o := ended(t, s, "r")
-	if o.Status != engine.StatusCompleted || string(o.Output) != `{"got":"Good."}` {
+	if o.Status != event.StatusCompleted || string(o.Output) != `{"got":"Good."}` {
 		t.Fatalf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
 	}
 	got := ""

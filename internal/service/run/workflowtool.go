@@ -13,7 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -264,9 +264,9 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 	}
 	o, id := rec.Object(), t.options.title()
 	switch {
-	case o.Status == engine.StatusCompleted:
+	case o.Status == event.StatusCompleted:
 		return outputResult(o.Output), nil
-	case o.Status == engine.StatusPaused:
+	case o.Status == event.StatusPaused:
 		if hold := rec.hold(); hold != nil {
 			return tool.Result{}, &tool.HoldError{Hold: *hold}
 		}
@@ -279,7 +279,7 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 
 // outputResult returns the output of a run as a tool result: a string unchanged, any other value as
 // JSON.
-func outputResult(v engine.Value) tool.Result {
+func outputResult(v event.Value) tool.Result {
 	var text string
 	switch {
 	case v == nil:

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -104,7 +104,7 @@ replies:
   - {agent: Boss, contains: %q, text: Done.}
 `, test.inner, test.want))
 			o := ended(t, s, "r")
-			if o.Status != engine.StatusCompleted || string(o.Output) != `"Done."` {
+			if o.Status != event.StatusCompleted || string(o.Output) != `"Done."` {
 				t.Fatalf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
 			}
 			heads := childrenOf(t, s, "r")
@@ -155,14 +155,14 @@ replies:
 	}
 	o := ended(t, s, "r")
 	// two of Boss, and those of the child run
-	if o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 4 || o.Usage.ToolCalls != 1 {
+	if o.Status != event.StatusCompleted || o.Usage.ModelCalls != 4 || o.Usage.ToolCalls != 1 {
 		t.Fatalf("status %s, %+v, error %v", o.Status, o.Usage, o.Error)
 	}
 	heads := childrenOf(t, s, "r")
 	if len(heads) != 1 {
 		t.Fatalf("runs below: %+v", heads)
 	}
-	if c := ended(t, s, heads[0].Run); c.Status != engine.StatusCompleted || len(c.Steps) != 2 {
+	if c := ended(t, s, heads[0].Run); c.Status != event.StatusCompleted || len(c.Steps) != 2 {
 		t.Errorf("the run below: %+v", c)
 	}
 }
@@ -200,7 +200,7 @@ replies:
   - {agent: Boss, toolCalls: [{name: ask_poets, arguments: {input: again}}], times: always}
 `)
 	o := ended(t, s, "r")
-	if o.Status != engine.StatusCompleted || string(o.Output) != `"Too deep."` {
+	if o.Status != event.StatusCompleted || string(o.Output) != `"Too deep."` {
 		t.Fatalf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
 	}
 }
@@ -220,10 +220,10 @@ replies:
 	if err := s.Cancel(t.Context(), "r", "enough"); err != nil {
 		t.Fatal(err)
 	}
-	if o := ended(t, s, "r"); o.Status != engine.StatusCancelled {
+	if o := ended(t, s, "r"); o.Status != event.StatusCancelled {
 		t.Errorf("status %s", o.Status)
 	}
-	if o := ended(t, s, childrenOf(t, s, "r")[0].Run); o.Status != engine.StatusCancelled {
+	if o := ended(t, s, childrenOf(t, s, "r")[0].Run); o.Status != event.StatusCancelled {
 		t.Errorf("the run below is %s", o.Status)
 	}
 }
@@ -268,7 +268,7 @@ replies:
 `, test.want))
 			o := ended(t, s, "r")
 			below := childrenOf(t, s, "r")
-			if o.Status != engine.StatusPaused || len(o.Waiting) != 1 || len(below) != 1 ||
+			if o.Status != event.StatusPaused || len(o.Waiting) != 1 || len(below) != 1 ||
 				o.Waiting[0].Prompt != "Really?" {
 				t.Fatalf("status %s, waiting %+v, below %+v", o.Status, o.Waiting, below)
 			}
@@ -286,8 +286,8 @@ replies:
 
 func answerYes(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-		Value: engine.Value(`"approve"`)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+		Value: event.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -344,7 +344,7 @@ replies:
   - {agent: Boss, toolCalls: [{id: a, name: ask_poets, arguments: {input: a}}, {id: b, name: ask_poets, arguments: `+
 			`{input: b}}, {id: c, name: ask_poets, arguments: {input: c}}], times: always}
 `)
-		if o := ended(t, s, run); o.Status != engine.StatusCompleted || string(o.Output) != `"Too many."` {
+		if o := ended(t, s, run); o.Status != event.StatusCompleted || string(o.Output) != `"Too many."` {
 			t.Errorf("run %s: status %s, output %s, error %v", run, o.Status, o.Output, o.Error)
 		}
 	}
@@ -379,7 +379,7 @@ replies:
   - {agent: Mid, toolCalls: [{id: q, name: user_prompt, arguments: {message: "Go on?"}}], times: always}
   - {agent: Leaf, text: Green., times: always}
 `)
-	if o := ended(t, s, "r"); o.Status != engine.StatusPaused || len(childrenOf(t, s, "r")) != 3 {
+	if o := ended(t, s, "r"); o.Status != event.StatusPaused || len(childrenOf(t, s, "r")) != 3 {
 		t.Fatalf("status %s, %d runs below, error %v", o.Status, len(childrenOf(t, s, "r")), o.Error)
 	}
 	if err := s.Close(); err != nil {
@@ -389,8 +389,8 @@ replies:
 	defer s.Close()
 	s.SetMaxFamily(4)
 	child := childrenOf(t, s, "r")[0].Run
-	if err := s.Answer(t.Context(), child, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram),
-		Value: engine.Value(`"yes-please"`)}); err != nil {
+	if err := s.Answer(t.Context(), child, service.AnswerRequest{By: event.LocalBy(event.ChannelProgram),
+		Value: event.Value(`"yes-please"`)}); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, s, child); string(o.Output) != `"Too many were seen."` || len(childrenOf(t, s, child)) != 1 {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/scheduler"
@@ -220,9 +220,9 @@ func TestSchedule_UnattendedCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = rec.Object()
-		return got.Status != engine.StatusRunning
+		return got.Status != event.StatusRunning
 	})
-	if got.Error == nil || got.Error.Code != engine.CodeUnattended ||
+	if got.Error == nil || got.Error.Code != event.CodeUnattended ||
 		!strings.Contains(got.Error.Message, `add to allow in the same permissions: "shell", "shell:cmd=./nowhere"`) {
 		t.Errorf("%s: %+v, want the rule to add", got.Status, got.Error)
 	}

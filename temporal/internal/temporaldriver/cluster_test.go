@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -144,7 +144,7 @@ func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporald
 			cfg.Program, cfg.Foreign = nil, func(*workflow.Workflow) bool { return true }
 		}
 		if !o.Unchecked {
-			w.Check(func(run string) []engine.Event { return c.Events(t, run) })
+			w.Check(func(run string) []event.Event { return c.Events(t, run) })
 		}
 	}
 	for _, fn := range change {
@@ -169,10 +169,10 @@ func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporald
 	return p
 }
 
-func (c *cluster) Events(t *testing.T, run string) []engine.Event {
+func (c *cluster) Events(t *testing.T, run string) []event.Event {
 	t.Helper()
-	var all []engine.Event
-	err := journal.EachEvents(context.Background(), c.reader, run, 0, func(events []engine.Event, _ bool) error {
+	var all []event.Event
+	err := journal.EachEvents(context.Background(), c.reader, run, 0, func(events []event.Event, _ bool) error {
 		all = append(all, events...)
 		return nil
 	})

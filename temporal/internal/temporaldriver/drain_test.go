@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/temporal/internal/temporaldriver"
@@ -46,7 +46,7 @@ func TestDrain(t *testing.T) {
 	if err := leaving.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	settles(t, c, heir, "r", engine.StatusCompleted)
+	settles(t, c, heir, "r", event.StatusCompleted)
 	if n := w.Count("tool", "act"); n != 1 {
 		t.Errorf("the tool was called %d times", n)
 	}

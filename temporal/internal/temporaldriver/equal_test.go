@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -32,10 +33,10 @@ type story struct {
 	world func() *sim.World
 	// answer is submitted when the run pauses; "" means none.
 	answer string
-	status engine.Status
+	status event.Status
 }
 
-func quoted(s string) engine.Value { v, _ := json.Marshal(s); return v }
+func quoted(s string) event.Value { v, _ := json.Marshal(s); return v }
 
 func node(id string, kind workflow.Kind) workflow.Node { return workflow.Node{ID: id, Kind: kind} }
 
@@ -104,10 +105,10 @@ func stories() map[string]story {
 		"agents and tools": {flow: line(node("a", workflow.KindAgent), node("act", workflow.KindTool),
 			node("b", workflow.KindAgent)), world: func() *sim.World {
 			return (&settings{quiet: true}).world()
-		}, status: engine.StatusCompleted},
+		}, status: event.StatusCompleted},
 		"an approval": {flow: line(approve, node("a", workflow.KindAgent)), world: plainWorld,
-			answer: "approve", status: engine.StatusCompleted},
-		"a deadline that passes": {flow: timed, world: plainWorld, status: engine.StatusCompleted},
+			answer: "approve", status: event.StatusCompleted},
+		"a deadline that passes": {flow: timed, world: plainWorld, status: event.StatusCompleted},
 		"retries that sleep": {flow: line(again), world: func() *sim.World {
 			var n atomic.Int64
 			return &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) {
@@ -116,7 +117,7 @@ func stories() map[string]story {
 				}
 				return sim.Reply("done"), nil
 			}}
-		}, status: engine.StatusCompleted},
+		}, status: event.StatusCompleted},
 		"a call that fails": {flow: line(node("a", workflow.KindAgent), node("b", workflow.KindAgent)),
 			world: func() *sim.World {
 				return &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
@@ -125,41 +126,41 @@ func stories() map[string]story {
 					}
 					return sim.Reply("done"), nil
 				}}
-			}, status: engine.StatusFailed},
+			}, status: event.StatusFailed},
 		"sub-steps of functions": {flow: line(fn), world: func() *sim.World {
 			w := &sim.World{}
 			w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 				for i, key := range []string{"k1", "k2"} {
-					_, err := w.Once(run, c, rec, key, func() (engine.Value, error) {
+					_, err := w.Once(run, c, rec, key, func() (event.Value, error) {
 						return quoted("did " + key), nil
 					})
 					if err == nil && i == 0 && c.Attempt == 1 {
 						err = errors.New("try again")
 					}
 					if err != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(),
+						return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error(),
 							Retryable: true}}
 					}
 				}
 				return engine.FuncResult{Output: quoted("done")}
 			}
 			return w
-		}, status: engine.StatusCompleted},
+		}, status: event.StatusCompleted},
 		"runs below a function": {flow: line(fn), world: func() *sim.World {
 			return &sim.World{
 				Func: func(ctx context.Context, run string, _ *engine.CallFunc, by driver.Caller) engine.FuncResult {
 					if _, err := by.Begin(ctx, run+".below", 1, nil); err != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+						return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error()}}
 					}
 					by.Idle()
 					if err := by.Use(engine.CallUse{Run: run + ".below", Ended: true}); err != nil {
-						return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+						return engine.FuncResult{Failure: &event.Failure{Code: event.CodeFunc, Message: err.Error()}}
 					}
 					return engine.FuncResult{Output: quoted("done")}
 				}}
-		}, status: engine.StatusCompleted},
+		}, status: event.StatusCompleted},
 		"twelve branches": {flow: sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), world: plainWorld,
-			status: engine.StatusCompleted},
+			status: event.StatusCompleted},
 		"a branch that loses": {flow: sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"),
 			world: func() *sim.World {
 				slow := make(chan struct{})
@@ -172,12 +173,12 @@ func stories() map[string]story {
 					<-slow // a call cancelled before it begins has a different result
 					return sim.Reply("fast"), nil
 				}}
-			}, status: engine.StatusCompleted},
+			}, status: event.StatusCompleted},
 	}
 }
 
 // play plays a story on a driver and returns the events.
-func (s story) play(t *testing.T, d driver.Driver, events func(run string) []engine.Event) []engine.Event {
+func (s story) play(t *testing.T, d driver.Driver, events func(run string) []event.Event) []event.Event {
 	t.Helper()
 	run, err := d.Start(t.Context(), driver.Spec{Run: "r", Workflow: s.flow, Input: quoted("call read")})
 	if err != nil {
@@ -190,7 +191,7 @@ func (s story) play(t *testing.T, d driver.Driver, events func(run string) []eng
 			t.Fatal(err)
 		case state.Status == s.status:
 			return events(run)
-		case state.Status != engine.StatusPaused || answered:
+		case state.Status != event.StatusPaused || answered:
 			t.Fatalf("the run is %+v, want %s\n%s", state, s.status, shown(events(run)))
 		case s.answer != "":
 			answered = true
@@ -204,7 +205,7 @@ func (s story) play(t *testing.T, d driver.Driver, events func(run string) []eng
 }
 
 // shown formats events without their times, one per line.
-func shown(events []engine.Event) string {
+func shown(events []event.Event) string {
 	var lines []string
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)
@@ -226,7 +227,7 @@ func TestEqualJournals(t *testing.T) {
 			m := journal.NewMemory()
 			world := s.world()
 			reader := &cluster{reader: m.Open("")}
-			world.Check(func(run string) []engine.Event { return reader.Events(t, run) })
+			world.Check(func(run string) []event.Event { return reader.Events(t, run) })
 			d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe),
 				Open: world.Open, Program: func(*workflow.Workflow) (driver.Program, error) {
 					return world.Program(), nil
@@ -234,14 +235,14 @@ func TestEqualJournals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := s.play(t, d, func(run string) []engine.Event { return reader.Events(t, run) })
+			want := s.play(t, d, func(run string) []event.Event { return reader.Events(t, run) })
 			if err := d.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 			world = s.world()
 			c := memoryCluster(t)
 			p := c.process(t, drivertest.Options{World: world}, temporaldriver.Queues())
-			got := s.play(t, p, func(run string) []engine.Event { return c.Events(t, run) })
+			got := s.play(t, p, func(run string) []event.Event { return c.Events(t, run) })
 			if diff, err := sim.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("embedded - temporal +: %v\n%s", err, diff)
 			}
@@ -270,7 +271,7 @@ func TestEqualRandomJournals(t *testing.T) {
 			t.Run(run, func(t *testing.T) {
 				t.Parallel()
 				want := embeddedJournal(ctx, t, run, seed)
-				events := func() []engine.Event { return c.Events(t, run) }
+				events := func() []event.Event { return c.Events(t, run) }
 				if err := sim.Play(ctx, d, run, seed, brisk(seed), events); err != nil {
 					t.Fatal(err)
 				}
@@ -300,7 +301,7 @@ func briskWorld(seed uint64) *sim.World {
 }
 
 // embeddedJournal runs a random workflow on the embedded driver and returns its events.
-func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64) []engine.Event {
+func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64) []event.Event {
 	t.Helper()
 	m, w := journal.NewMemory(), briskWorld(seed)
 	reader := &cluster{reader: m.Open("")}
@@ -309,7 +310,7 @@ func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := func() []engine.Event { return reader.Events(t, run) }
+	events := func() []event.Event { return reader.Events(t, run) }
 	if err := errors.Join(sim.Play(ctx, d, run, seed, brisk(seed), events), d.Close(ctx)); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -96,12 +97,12 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 			p := c.process(t, drivertest.Options{World: &sim.World{Model: says}, Unchecked: true},
 				temporaldriver.Queues())
 			begin(t, p, "r", line(agent("a"), approve, agent("b")))
-			settles(t, c, p, "r", engine.StatusPaused)
+			settles(t, c, p, "r", event.StatusPaused)
 			before := c.ended(t, "r")
 			if err := p.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve"), Note: canary}); err != nil {
 				t.Fatal(err)
 			}
-			settles(t, c, p, "r", engine.StatusCompleted)
+			settles(t, c, p, "r", event.StatusCompleted)
 			return append(before, c.ended(t, "r")...)
 		},
 		"retries": whole(line(again), func() *sim.World {
@@ -154,7 +155,7 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 			if err := p.Cancel(t.Context(), "r", canary); err != nil {
 				t.Fatal(err)
 			}
-			settles(t, c, p, "r", engine.StatusCancelled)
+			settles(t, c, p, "r", event.StatusCancelled)
 			return c.ended(t, "r")
 		},
 		"worker-stopped": func(t *testing.T) []*history.History {
@@ -172,7 +173,7 @@ func recorded() map[string]func(t *testing.T) []*history.History {
 			}
 			q := c.process(t, drivertest.Options{Unchecked: true, World: &sim.World{Model: says}},
 				temporaldriver.Queues())
-			settles(t, c, q, "r", engine.StatusCompleted)
+			settles(t, c, q, "r", event.StatusCompleted)
 			return c.ended(t, "r")
 		},
 	}
@@ -192,7 +193,7 @@ func whole(flow *workflow.Workflow, w *sim.World) func(t *testing.T) []*history.
 		if _, err := p.Start(t.Context(), driver.Spec{Run: "r", Workflow: flow, Input: quoted(canary)}); err != nil {
 			t.Fatal(err)
 		}
-		settles(t, c, p, "r", engine.StatusCompleted)
+		settles(t, c, p, "r", event.StatusCompleted)
 		return c.ended(t, "r")
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -138,7 +139,7 @@ func beWorker(text string) error {
 		Config: embedded.Config{
 			Expressions: celexpr.Compiler{},
 			Store:       store, Open: w.Open, Logger: logger(),
-			Hooks: embedded.Hooks{Events: func(_ string, events []engine.Event) {
+			Hooks: embedded.Hooks{Events: func(_ string, events []event.Event) {
 				for _, e := range events {
 					if string(e.Data.Type()) == s.DieAfter && s.once("died") {
 						die()
@@ -243,16 +244,16 @@ func TestKilled(t *testing.T) {
 		name, input     string
 		dieIn, dieAfter string
 		want            map[string]int
-		status          engine.Status
+		status          event.Status
 	}{
-		{"in a model call", "hello", "a", "", map[string]int{"a": 2, "b": 1}, engine.StatusCompleted},
+		{"in a model call", "hello", "a", "", map[string]int{"a": 2, "b": 1}, event.StatusCompleted},
 		{"between append and report", "hello", "", "model.replied", map[string]int{"a": 1, "b": 1},
-			engine.StatusCompleted},
+			event.StatusCompleted},
 		{"in a call of an idempotent tool", "call read", "read", "", map[string]int{"a": 2, "read": 2, "b": 1},
-			engine.StatusCompleted},
-		{"in a tool call", "call act", "act", "", map[string]int{"a": 1, "act": 1}, engine.StatusPaused},
+			event.StatusCompleted},
+		{"in a tool call", "call act", "act", "", map[string]int{"a": 1, "act": 1}, event.StatusPaused},
 		{"between the append of a tool's result and its report", "call act", "", "tool.returned",
-			map[string]int{"a": 2, "act": 1, "b": 1}, engine.StatusCompleted},
+			map[string]int{"a": 2, "act": 1, "b": 1}, event.StatusCompleted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -272,13 +273,13 @@ func TestKilled(t *testing.T) {
 			if made := s.book(t); fmt.Sprint(made) != fmt.Sprint(tt.want) {
 				t.Errorf("calls made: %v, want %v", made, tt.want)
 			}
-			if tt.status != engine.StatusPaused {
+			if tt.status != event.StatusPaused {
 				return
 			}
-			if err := p.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"skip"`)}); err != nil {
+			if err := p.Answer(t.Context(), run, engine.Answer{Value: event.Value(`"skip"`)}); err != nil {
 				t.Fatal(err)
 			}
-			if state, err := p.Wait(t.Context(), run); err != nil || state.Status != engine.StatusCompleted {
+			if state, err := p.Wait(t.Context(), run); err != nil || state.Status != event.StatusCompleted {
 				t.Errorf("after the answer the run is %+v, %v", state, err)
 			}
 			if made := s.book(t); made["act"] != 1 {

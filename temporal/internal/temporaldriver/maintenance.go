@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -194,7 +194,7 @@ func (f *feed) read(ctx context.Context) error {
 		}
 		for _, n := range page {
 			f.last = n.ID
-			if n.Type == string((*engine.WaitAnswered)(nil).Type()) {
+			if n.Type == string((*event.WaitAnswered)(nil).Type()) {
 				f.open = append(f.open, continued{n.Run, time.Now()})
 			}
 			f.turns.changed(n.Run)

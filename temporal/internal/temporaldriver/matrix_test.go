@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -60,19 +61,19 @@ func byHand(t *testing.T, do func(c *cluster, run string)) {
 	<-began
 	do(c, "model")
 	do(c, "tool")
-	settles(t, c, p, "tool", engine.StatusPaused)
+	settles(t, c, p, "tool", event.StatusPaused)
 	if what := <-began; what != "b" {
 		t.Errorf("%s was called again", what)
 	}
 	close(let)
-	settles(t, c, p, "model", engine.StatusCompleted)
+	settles(t, c, p, "model", event.StatusCompleted)
 	if a, act := w.Count("model", "a"), w.Count("tool", ""); a != 2 || act != 1 {
 		t.Errorf("the first agents were called %d times, want 2; the tool %d times, want 1", a, act)
 	}
 	if err := p.Answer(t.Context(), "tool", engine.Answer{Value: quoted("retry")}); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, p, "tool", engine.StatusCompleted)
+	settles(t, c, p, "tool", event.StatusCompleted)
 }
 
 // TestTerminatedByHand checks that a run whose workflow was terminated by a Temporal operator
@@ -138,7 +139,7 @@ func TestCall_TimeoutIsInterrupt(t *testing.T) {
 		close(began)
 		<-ctx.Done()
 		cause <- context.Cause(ctx)
-		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+		return engine.FuncResult{Failure: &event.Failure{Code: event.CodeCancelled, Message: "cancelled"}}
 	}}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	p.SetSweep(100 * time.Millisecond)
@@ -152,5 +153,5 @@ func TestCall_TimeoutIsInterrupt(t *testing.T) {
 		t.Errorf("the call ended with %v, want ErrInterrupted", err)
 	}
 	close(seen)
-	settles(t, c, p, "r", engine.StatusCompleted)
+	settles(t, c, p, "r", event.StatusCompleted)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -28,7 +30,7 @@ func begin(t *testing.T, d driver.Driver, run string, flow *workflow.Workflow) {
 }
 
 // settles waits for a run and fails the test if its status is not want.
-func settles(t *testing.T, c *cluster, d driver.Driver, run string, want engine.Status) {
+func settles(t *testing.T, c *cluster, d driver.Driver, run string, want event.Status) {
 	t.Helper()
 	if s, err := d.Wait(t.Context(), run); err != nil || s != (driver.State{Status: want}) {
 		t.Fatalf("run %s is %+v, %v; want %s\n%s", run, s, err, want, shown(c.Events(t, run)))
@@ -83,11 +85,11 @@ func TestAdopt(t *testing.T) {
 	if err := p.Resume(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, p, "r", engine.StatusPaused)
+	settles(t, c, p, "r", event.StatusPaused)
 	if err := p.Answer(t.Context(), "r", engine.Answer{Value: quoted("skip")}); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, p, "r", engine.StatusPaused)
+	settles(t, c, p, "r", event.StatusPaused)
 	if n := w.Count("tool", ""); n != 1 {
 		t.Errorf("the tool was called %d times", n)
 	}
@@ -97,7 +99,7 @@ func TestAdopt(t *testing.T) {
 	if err := plain.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, plain, "r", engine.StatusCompleted)
+	settles(t, c, plain, "r", event.StatusCompleted)
 	if h, err := c.reader.Head(t.Context(), "r"); err != nil || h.Kind != journal.KindServe {
 		t.Errorf("%+v, %v; want kind serve", h, err)
 	}
@@ -115,14 +117,14 @@ func TestForeignAnswer(t *testing.T) {
 		Prompt: "go on?"}}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
 	begin(t, p, "r", line(approve, node("f", workflow.KindFunc)))
-	settles(t, c, p, "r", engine.StatusPaused)
+	settles(t, c, p, "r", event.StatusPaused)
 	server := c.plainDriver(t, w, false)
 	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, p, "r", engine.StatusCompleted)
+	settles(t, c, p, "r", event.StatusCompleted)
 	if err := server.Answer(t.Context(), "r", engine.Answer{Wait: "w1", Value: quoted("reject")}); !errors.Is(err,
-		engine.ErrWaitAnswered) {
+		waits.ErrAnswered) {
 		t.Errorf("another answer: %v", err)
 	}
 }
@@ -144,7 +146,7 @@ func TestRequest_FromProcessWithoutTemporal(t *testing.T) {
 		Prompt: "go on?"}}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
 	begin(t, p, "r", line(approve, node("a", workflow.KindAgent)))
-	settles(t, c, p, "r", engine.StatusPaused)
+	settles(t, c, p, "r", event.StatusPaused)
 	plain := c.plainDriver(t, w, true)
 	if err := plain.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve")}); err != nil {
 		t.Fatal(err)
@@ -153,7 +155,7 @@ func TestRequest_FromProcessWithoutTemporal(t *testing.T) {
 	if err := plain.Cancel(t.Context(), "r", "enough"); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, plain, "r", engine.StatusCancelled)
+	settles(t, c, plain, "r", event.StatusCancelled)
 	<-ended
 }
 
@@ -165,7 +167,7 @@ func TestObserve(t *testing.T) {
 	p := c.process(t, drivertest.Options{World: &sim.World{}}, temporaldriver.Queues())
 	var seqs []uint64
 	l, err := p.Launch(t.Context(), driver.Spec{Workflow: pair(), Input: quoted("in"),
-		Observe: func(run *engine.Run, events []engine.Event) {
+		Observe: func(run *engine.Run, events []event.Event) {
 			if run.Seq() != events[len(events)-1].Seq {
 				t.Errorf("the run is at event %d, the events end with %d", run.Seq(), events[len(events)-1].Seq)
 			}

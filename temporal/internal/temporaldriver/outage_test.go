@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -50,7 +50,7 @@ func TestStore_Unavailable(t *testing.T) {
 	}
 	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporaldriver.Queues())
 	begin(t, p, "r", line(node("act", workflow.KindTool), node("a", workflow.KindAgent)))
-	settles(t, c, p, "r", engine.StatusCompleted)
+	settles(t, c, p, "r", event.StatusCompleted)
 	if a, b := w.Count("tool", "act"), w.Count("model", "a"); a != 1 || b != 1 {
 		t.Errorf("%d calls of the tool and %d of the model, want one each", a, b)
 	}

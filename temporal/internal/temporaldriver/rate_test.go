@@ -18,7 +18,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -83,7 +83,7 @@ func BenchmarkRuns(b *testing.B) {
 		run := fmt.Sprintf("r%08d", n)
 		if _, err := d.Start(b.Context(), driver.Spec{Run: run, Workflow: flow, Input: quoted("in")}); err != nil {
 			b.Error(err)
-		} else if state, err := d.Wait(b.Context(), run); err != nil || state.Status != engine.StatusCompleted {
+		} else if state, err := d.Wait(b.Context(), run); err != nil || state.Status != event.StatusCompleted {
 			b.Errorf("run %s is %+v: %v", run, state, err)
 		}
 		return run

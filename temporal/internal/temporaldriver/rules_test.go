@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -43,9 +44,9 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	start("r1", "two")
-	settles(t, c, here, "r1", engine.StatusCompleted)
+	settles(t, c, here, "r1", event.StatusCompleted)
 	start("r2", "one")
-	settles(t, c, here, "r2", engine.StatusCompleted)
+	settles(t, c, here, "r2", event.StatusCompleted)
 	if one, two := first.Count("tool", ""), second.Count("tool", ""); one != 1 || two != 1 {
 		t.Errorf("%d and %d calls of tools at the places, want one at each", one, two)
 	}
@@ -55,7 +56,7 @@ func TestPlaces(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	_, third := at(odd)
-	settles(t, c, here, "r3", engine.StatusCompleted)
+	settles(t, c, here, "r3", event.StatusCompleted)
 	if n := third.Count("tool", ""); n != 1 {
 		t.Errorf("%d calls of tools at the place that came late", n)
 	}
@@ -92,7 +93,7 @@ func TestTemporalAttributes(t *testing.T) {
 	attributes := func(p *process, run string) string {
 		t.Helper()
 		begin(t, p, run, pair())
-		settles(t, c, p, run, engine.StatusCompleted)
+		settles(t, c, p, run, event.StatusCompleted)
 		dialed := dial(t, c.address, c.temporal)
 		if err := dialed.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil); err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func TestForeignWorkflow(t *testing.T) {
 		t.Error("the run was stored")
 	}
 	begin(t, plain, "r", line(approve, node("a", workflow.KindAgent)))
-	settles(t, c, plain, "r", engine.StatusPaused)
+	settles(t, c, plain, "r", event.StatusPaused)
 	refused(p.Adopt(t.Context(), "r"))
 	for _, e := range c.execution(t, id, "") {
 		if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED {
@@ -163,7 +164,7 @@ func TestForeignWorkflow(t *testing.T) {
 	if err := p.Answer(t.Context(), "r", engine.Answer{Value: quoted("approve")}); err != nil {
 		t.Fatal(err)
 	}
-	settles(t, c, p, "r", engine.StatusCompleted)
+	settles(t, c, p, "r", event.StatusCompleted)
 }
 
 // TestTwoStores checks that processes of two stores that use one Temporal namespace complete their
@@ -180,8 +181,8 @@ func TestTwoStores(t *testing.T) {
 		begin(t, second, fmt.Sprint("second", i), pair())
 	}
 	for i := range 10 {
-		settles(t, one, first, fmt.Sprint("first", i), engine.StatusCompleted)
-		settles(t, two, second, fmt.Sprint("second", i), engine.StatusCompleted)
+		settles(t, one, first, fmt.Sprint("first", i), event.StatusCompleted)
+		settles(t, two, second, fmt.Sprint("second", i), event.StatusCompleted)
 	}
 }
 
@@ -194,7 +195,7 @@ func TestNewerProtocol(t *testing.T) {
 	w := &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) { return sim.Reply("done"), nil }}
 	p := c.process(t, drivertest.Options{World: w}, temporaldriver.Queues())
 	begin(t, p, "other", pair()) // shows that the worker works
-	settles(t, c, p, "other", engine.StatusCompleted)
+	settles(t, c, p, "other", event.StatusCompleted)
 	_, err := dial(t, c.address, c.temporal).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: temporaldriver.WorkflowID(c.namespace, "r"), TaskQueue: c.queue(t),
 	}, temporaldriver.WorkflowName, temporaldriver.Input{Run: "r", Protocol: 7})

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -71,14 +72,14 @@ func TestTemporalLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	settle := func(d driver.Driver, run string, want engine.Status) {
+	settle := func(d driver.Driver, run string, want event.Status) {
 		t.Helper()
 		if s, err := d.Wait(t.Context(), run); err != nil || s != (driver.State{Status: want}) {
 			t.Fatalf("run %s is %+v, %v; want %s\n%s", run, s, err, want, shown(c.Events(t, run)))
 		}
 	}
 	start("paused", line(approve, node("b", workflow.KindAgent)))
-	settle(p, "paused", engine.StatusPaused)
+	settle(p, "paused", event.StatusPaused)
 	start("model", line(node("a", workflow.KindAgent)))
 	start("tool", line(node("act", workflow.KindTool)))
 	<-began
@@ -98,16 +99,16 @@ func TestTemporalLost(t *testing.T) {
 	server.Register(t, c.temporal)
 	close(let)
 	for _, run := range []string{"paused", "model", "new"} {
-		settle(q, run, engine.StatusCompleted)
+		settle(q, run, event.StatusCompleted)
 	}
-	settle(q, "tool", engine.StatusPaused)
+	settle(q, "tool", event.StatusPaused)
 	if n := w.Count("tool", ""); n != 1 {
 		t.Errorf("the tool was called %d times", n)
 	}
 	if err := q.Answer(t.Context(), "tool", engine.Answer{Value: quoted("retry")}); err != nil {
 		t.Fatal(err)
 	}
-	settle(q, "tool", engine.StatusCompleted)
+	settle(q, "tool", event.StatusCompleted)
 }
 
 // historyOf returns the history of a run in Temporal, and its size in bytes.
@@ -170,7 +171,7 @@ func TestHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := p.Wait(t.Context(), run); err != nil || s.Status != engine.StatusCompleted {
+	if s, err := p.Wait(t.Context(), run); err != nil || s.Status != event.StatusCompleted {
 		t.Fatalf("the run is %+v, %v\n%s", s, err, shown(c.Events(t, run))[:2000])
 	}
 	events, size := c.historyOf(t, run)

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -114,7 +115,7 @@ func foreign(run string, is *workflowservice.DescribeWorkflowExecutionResponse) 
 
 // observe calls fn with what happens in a run until it first rests, as reported by the store. It
 // then closes the channel.
-func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []engine.Event)) <-chan struct{} {
+func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []event.Event)) <-chan struct{} {
 	done := make(chan struct{})
 	if fn == nil {
 		close(done)
@@ -123,8 +124,8 @@ func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []engine.Event))
 	run := held.NewRun(p.Plan, p.Run)
 	d.wg.Go(func() {
 		defer close(done)
-		_, err := d.Follow(d.work, p.Run, func(e *engine.Event) error {
-			batch := []engine.Event{*e}
+		_, err := d.Follow(d.work, p.Run, func(e *event.Event) error {
+			batch := []event.Event{*e}
 			if err := run.Apply(batch); err != nil {
 				return err
 			}

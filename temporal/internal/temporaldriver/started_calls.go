@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -67,8 +68,8 @@ func (l *caller) noteBegin(ctx context.Context, kit *driver.RunResources, cmd *e
 		default:
 			l.clearBegun(store)
 			l.begun = q.ID
-			return engine.ToolResult{ID: cmd.ID, Unknown: string(policy), Failure: &engine.Failure{
-				Code:    engine.CodeOutcomeUnknown,
+			return engine.ToolResult{ID: cmd.ID, Unknown: string(policy), Failure: &event.Failure{
+				Code:    event.CodeOutcomeUnknown,
 				Message: fmt.Sprintf("the worker that called tool %s stopped before it had the result", cmd.Tool),
 			}}, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -62,7 +63,7 @@ func TestQueue_ProcessDies(t *testing.T) {
 			for i, run := range []string{"first", "second"} {
 				c.enqueue(t, []*process{other, starter}[i], run)
 			}
-			settles(t, c, other, "first", engine.StatusPaused)
+			settles(t, c, other, "first", event.StatusPaused)
 			_, err := dial(t, c.address, c.temporal).DescribeWorkflowExecution(t.Context(),
 				temporaldriver.WorkflowID(c.namespace, "second"), "")
 			if _, missing := errors.AsType[*serviceerror.NotFound](err); !missing {
@@ -74,11 +75,11 @@ func TestQueue_ProcessDies(t *testing.T) {
 			if err := other.Answer(t.Context(), "first", engine.Answer{Value: quoted("approve")}); err != nil {
 				t.Fatal(err)
 			}
-			settles(t, c, other, "first", engine.StatusCompleted)
-			settles(t, c, other, "second", engine.StatusPaused)
+			settles(t, c, other, "first", event.StatusCompleted)
+			settles(t, c, other, "second", event.StatusPaused)
 			starts := 0
 			for _, e := range c.Events(t, "second") {
-				if _, ok := e.Data.(*engine.RunStarted); ok {
+				if _, ok := e.Data.(*event.RunStarted); ok {
 					starts++
 				}
 			}
@@ -88,7 +89,7 @@ func TestQueue_ProcessDies(t *testing.T) {
 			if err := other.Answer(t.Context(), "second", engine.Answer{Value: quoted("approve")}); err != nil {
 				t.Fatal(err)
 			}
-			settles(t, c, other, "second", engine.StatusCompleted)
+			settles(t, c, other, "second", event.StatusCompleted)
 		})
 	}
 }
@@ -123,10 +124,10 @@ func TestQueue_Adopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range runs {
-		settles(t, c, p, run, engine.StatusPaused)
+		settles(t, c, p, run, event.StatusPaused)
 		if err := p.Answer(t.Context(), run, engine.Answer{Value: quoted("approve")}); err != nil {
 			t.Fatal(err)
 		}
-		settles(t, c, p, run, engine.StatusCompleted)
+		settles(t, c, p, run, event.StatusCompleted)
 	}
 }
