@@ -46,7 +46,6 @@ type control interface {
 	TakeUp(ctx context.Context, run string) error
 	Stopped(ctx context.Context, run string) (driver.State, error)
 	Interrupt(ctx context.Context, run string) error
-	Fork(ctx context.Context, run string, at uint64, rights service.ForkRights) (string, error)
 }
 
 // backend is the local store or server that holds the runs.

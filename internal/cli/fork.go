@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -39,7 +40,9 @@ func (a *app) runsForkCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fork, err := s.Fork(c.Context(), run, at, service.ForkRights{})
+			made, err := perform(c.Context(), a, s, op.ForkRun, &op.ForkIn{RunPath: op.RunPath{ID: run},
+				Body: op.ForkInputBody{At: at}})
+			fork := made.ID
 			switch {
 			case errors.As(err, new(*service.InvalidError)):
 				return err

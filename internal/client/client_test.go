@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
+	"github.com/hocket-run/hocket/internal/op"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -166,7 +167,7 @@ func TestProblems(t *testing.T) {
 			"show":      second(r.Show(t.Context(), "r")),
 			"workflows": second(r.Entries(t.Context())),
 			"agents":    second(r.Agents(t.Context())),
-			"fork":      second(r.Fork(t.Context(), "r", 1, service.ForkRights{})),
+			"fork":      second(client.Call(t.Context(), r, op.ForkRun, &op.ForkIn{RunPath: op.RunPath{ID: "r"}})),
 			"prune":     second(r.Prune(t.Context(), journal.PruneQuery{})),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "is not a Hocket server: its answer is not one of the "+

@@ -1,6 +1,7 @@
 // Package client accesses a Hocket server over its HTTP API as if its store were local: [Remote]
 // implements the use cases of package service that the command line needs for runs, workflows and
-// agents. Its subpackage api is generated from the server's OpenAPI document.
+// agents. [Call] carries out the operations of the table in package op; for the others, the
+// subpackage api is generated from the server's OpenAPI document.
 //
 // It makes no decisions: the state of a run follows from its definition and its events, which the
 // client fetches, and views are computed from them as everywhere else.

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine/event"
-	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -290,22 +287,4 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 		return journal.PruneResult{}, err
 	}
 	return journal.PruneResult{Runs: int(out.Runs), Blobs: int(out.Values), Freed: out.FreedBytes}, nil
-}
-
-// Fork creates a new run with the history of another one up to the event at, and returns its id.
-// The server decides by the token whether that is permitted (SEC2, SEC12); the rights argument is
-// ignored. The errors are those of reading a run, and *service.InvalidError if there is no such
-// position.
-func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.ForkRights) (string, error) {
-	if at > math.MaxInt64 {
-		return "", service.Refuse(errcode.InvalidForkPoint, nil, fmt.Errorf("run %s has no event %d", run, at))
-	}
-	res, err := r.api.ForkRun(ctx, run, api.ForkRunJSONRequestBody{At: int64(at)})
-	var made struct {
-		ID string `json:"id"`
-	}
-	if err := r.read(res, err, &made); err != nil {
-		return "", err
-	}
-	return made.ID, nil
 }

@@ -181,8 +181,9 @@ func (tr *tour) forks(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	all := must(tr.c.ListEventsWithResponse(tr.ctx, run.Id, nil))
 	events := checkStatus(t, all, 200, all.JSON200).Items
-	forked := must(tr.c.ForkRunWithResponse(tr.ctx, run.Id, api.ForkInputBody{At: int64(len(events))}))
-	fork := checkStatus(t, forked, 201, forked.JSON201)
+	var fork api.Run
+	tr.withTest(t).operate(op.ForkRun.Operation, &op.ForkIn{RunPath: op.RunPath{ID: run.Id},
+		Body: op.ForkInputBody{At: uint64(len(events))}}).is(http.StatusCreated).into(&fork)
 	if fork.Id == run.Id || *fork.ForkedFrom != run.Id {
 		t.Errorf("forked %+v", fork)
 	}

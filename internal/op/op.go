@@ -130,8 +130,8 @@ func (o *Operation) Call(ctx context.Context, c *Caller, in any) (any, error) {
 	return o.call(ctx, c, in)
 }
 
-// GivesRun reports whether the result of the operation is a Run.
-func (o *Operation) GivesRun() bool { return o.out == reflect.TypeFor[Run]() }
+// ReturnsRun reports whether the result of the operation is a Run.
+func (o *Operation) ReturnsRun() bool { return o.out == reflect.TypeFor[Run]() }
 
 // Caller is who calls an operation, and through which door.
 type Caller struct {
@@ -154,5 +154,5 @@ func (c *Caller) By() service.Actor { return c.Actor(c.Channel) }
 
 // All returns all entries.
 func All() []*Operation {
-	return []*Operation{&CancelRun.Operation, &SignalRun.Operation, &RetryRun.Operation}
+	return []*Operation{&CancelRun.Operation, &SignalRun.Operation, &RetryRun.Operation, &ForkRun.Operation}
 }

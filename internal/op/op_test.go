@@ -48,7 +48,7 @@ func TestAll(t *testing.T) {
 		if o.Tool.Name == "" {
 			continue
 		}
-		if len(o.Arguments()) == 0 || o.GivesRun() != (len(o.Results()) == 0) || o.Tool.Title == "" ||
+		if len(o.Arguments()) == 0 || o.ReturnsRun() != (len(o.Results()) == 0) || o.Tool.Title == "" ||
 			o.Tool.About == "" {
 			t.Errorf("the tool %s is incomplete", o.Tool.Name)
 		}
@@ -91,7 +91,7 @@ func TestOperation_Decode(t *testing.T) {
 	}
 }
 
-// TestOperation_Result checks that a tool gives what the result has, by the names of the tool.
+// TestOperation_Result checks that the result of a tool has the fields by the names of the tool.
 func TestOperation_Result(t *testing.T) {
 	t.Parallel()
 	for want, out := range map[string]service.SignalResult{

@@ -17,9 +17,9 @@ import (
 // headerKey is the header that identifies a request, so that it can be repeated.
 const headerKey = "Idempotency-Key"
 
-// Request returns the HTTP request for the operation on the server at base, with in, a pointer to an
-// input. Fields that are zero are left out. An input without the key that would identify it gets a
-// new one, so that a request that is sent again after a lost connection counts once.
+// Request returns the HTTP request for the operation on the server at base, with in, a pointer to
+// an input. Fields that are zero are left out. An input without the key that would identify it gets
+// a new one, so that a request that is sent again after a lost connection counts once.
 func (o *Operation) Request(ctx context.Context, base string, in any) (*http.Request, error) {
 	path, query, header := o.HTTP.Path, url.Values{}, http.Header{}
 	var body io.Reader

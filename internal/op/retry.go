@@ -77,7 +77,7 @@ type RetryBody struct {
 func retryRun(ctx context.Context, c *Caller, in *RetryIn) (Run, error) {
 	head, err := c.Service.Head(ctx, in.ID)
 	if err == nil {
-		err = MayRun(ctx, c.Caller, head)
+		err = mayRun(ctx, c.Caller, head)
 	}
 	if err != nil {
 		return Run{}, err
@@ -95,7 +95,7 @@ func retryRun(ctx context.Context, c *Caller, in *RetryIn) (Run, error) {
 
 func (in *RetryIn) request(ctx context.Context, c *Caller, head journal.Head) (service.RetryRequest, error) {
 	b := &in.Body
-	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.By(), Rights: ForkRights(c.Caller)}
+	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.By(), Rights: forkRights(c.Caller)}
 	stored := b.Version != 0 || b.Draft
 	if (b.Model != "" || b.Document != "" || stored) && !c.May(access.RoleEdit) {
 		return q,

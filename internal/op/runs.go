@@ -125,8 +125,8 @@ func RaiseForbidden(c *transport.Caller) error {
 		"role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
 
-// ForkRights returns what a caller may do with a new run that has the events of another.
-func ForkRights(c *transport.Caller) service.ForkRights {
+// forkRights returns what a caller may do with a new run that has the events of another.
+func forkRights(c *transport.Caller) service.ForkRights {
 	return service.ForkRights{Approve: c.RequireApproval, Raise: func() error {
 		if c.May(access.RoleEdit) {
 			return nil
@@ -135,9 +135,9 @@ func ForkRights(c *transport.Caller) service.ForkRights {
 	}}
 }
 
-// MayRun returns an error unless the caller may run the definition of a run again: with the role
+// mayRun returns an error unless the caller may run the definition of a run again: with the role
 // run, only published definitions (SEC2, D33).
-func MayRun(ctx context.Context, c *transport.Caller, h journal.Head) error {
+func mayRun(ctx context.Context, c *transport.Caller, h journal.Head) error {
 	if c.SeesDrafts() {
 		return nil
 	}

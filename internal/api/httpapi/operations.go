@@ -18,6 +18,7 @@ func (a *API) registerOperations() {
 	mount(a, op.CancelRun)
 	mount(a, op.SignalRun)
 	mount(a, op.RetryRun)
+	mount(a, op.ForkRun)
 }
 
 // mount registers the route of an entry. What does not depend on its types is in mounted, since the
@@ -40,9 +41,9 @@ type mounted struct {
 // mount adds an entry with results of type out to the API's list.
 func (a *API) mount(o *op.Operation, out reflect.Type) *mounted {
 	switch {
-	case o.GivesRun() && o.HTTP.Status == http.StatusCreated:
+	case o.ReturnsRun() && o.HTTP.Status == http.StatusCreated:
 		out = reflect.TypeFor[runMade]()
-	case o.GivesRun():
+	case o.ReturnsRun():
 		out = reflect.TypeFor[RunAnswer]()
 	}
 	h := o.HTTP

@@ -46,16 +46,6 @@ func (a *API) registerRunActs() {
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
-		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun,
-		Status:  http.StatusCreated,
-		Summary: "Fork a run: store a new run with the events of this one up to a given event",
-		Description: "It continues when it is resumed or answered. If the copied events contain an approval " +
-			"decision, the token needs the right `approve`, because the decision applies to the new run too. A run " +
-			"with limits above those of its workflow, or of a draft, of a former version or of a document that is " +
-			"not stored needs the role edit.",
-		Errors: []int{http.StatusNotFound},
-	}, forkRun)
-	add(a, route{
 		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin,
 		Status:  http.StatusNoContent,
 		Summary: "Delete a run that has ended or is paused", Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -256,29 +246,4 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 		p.Limits = &l
 	}
 	return p, nil
-}
-
-type forkInput struct {
-	RunPath
-	Body struct {
-		At uint64 `json:"at" minimum:"1" doc:"Number of the last event of the new run"`
-	}
-}
-
-func forkRun(ctx context.Context, c *transport.Caller, in *forkInput) (*runMade, error) {
-	head, err := c.Service.Head(ctx, in.ID)
-	if err == nil {
-		err = op.MayRun(ctx, c, head)
-	}
-	if err != nil {
-		return nil, err
-	}
-	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, op.ForkRights(c))
-	if err != nil {
-		return nil, err
-	}
-	out := runMade{Status: http.StatusCreated, Location: pathOf("runs", fork)}
-	run, err := waitAndShow(ctx, c, fork, 0)
-	out.Body = run.Body
-	return &out, err
 }

@@ -14,7 +14,7 @@ func operationTools(entries ...*op.Operation) []*tool {
 	for _, o := range entries {
 		t := &tool{name: o.Tool.Name, title: o.Tool.Title, role: o.Role, effect: o.Effect, about: o.Tool.About,
 			takes: propsOf(o.Arguments()), gives: outcomeOut, of: o, do: perform}
-		if !o.GivesRun() {
+		if !o.ReturnsRun() {
 			gives := propsOf(o.Results())
 			if o.Tool.Next != nil {
 				gives = append(gives, nextProp)

@@ -1817,12 +1817,6 @@ type FeedPage struct {
 	Last int64 `json:"last"`
 }
 
-// ForkInputBody defines model for ForkInputBody.
-type ForkInputBody struct {
-	// At Number of the last event of the new run
-	At int64 `json:"at"`
-}
-
 // Graph defines model for Graph.
 type Graph struct {
 	Edges  []GraphEdge `json:"edges"`
@@ -3613,9 +3607,6 @@ type StartRunJSONRequestBody = StartBody
 // PruneRunsJSONRequestBody defines body for PruneRuns for application/json ContentType.
 type PruneRunsJSONRequestBody = PruneBody
 
-// ForkRunJSONRequestBody defines body for ForkRun for application/json ContentType.
-type ForkRunJSONRequestBody = ForkInputBody
-
 // ResumeRunJSONRequestBody defines body for ResumeRun for application/json ContentType.
 type ResumeRunJSONRequestBody = ResumeBody
 
@@ -4441,24 +4432,6 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 	CreateEventTicket(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// ForkRunWithBody Fork a run: store a new run with the events of this one up to a given event
-	//
-	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-	//
-	// Takes any type of body and a specified content type.
-	//
-	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-	ForkRunWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// ForkRun Fork a run: store a new run with the events of this one up to a given event
-	//
-	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-	//
-	// Takes a body of the `application/json` content type.
-	//
-	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-	ForkRun(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRunGraph Draw the graph of a run
 	//
@@ -5454,44 +5427,6 @@ func (c *Client) ListEvents(ctx context.Context, id string, params *ListEventsPa
 // Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateEventTicketRequest(c.Server, id)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// ForkRunWithBody Fork a run: store a new run with the events of this one up to a given event
-//
-// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-//
-// Takes any type of body and a specified content type.
-//
-// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewForkRunRequestWithBody(c.Server, id, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// ForkRun Fork a run: store a new run with the events of this one up to a given event
-//
-// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-//
-// Takes a body of the `application/json` content type.
-//
-// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-func (c *Client) ForkRun(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewForkRunRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8289,53 +8224,6 @@ func NewCreateEventTicketRequest(server string, id string) (*http.Request, error
 	if err != nil {
 		return nil, err
 	}
-
-	return req, nil
-}
-
-// NewForkRunRequest calls the generic ForkRun builder with application/json body
-func NewForkRunRequest(server string, id string, body ForkRunJSONRequestBody) (*http.Request, error) {
-	var bodyReader io.Reader
-	buf, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	bodyReader = bytes.NewReader(buf)
-	return NewForkRunRequestWithBody(server, id, "application/json", bodyReader)
-}
-
-// NewForkRunRequestWithBody constructs an http.Request for the ForkRun method, with any body, and a specified content type
-func NewForkRunRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/api/v1/runs/%s/fork", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
-	if err != nil {
-		return nil, err
-	}
-
-	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -11169,24 +11057,6 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 	CreateEventTicketWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*CreateEventTicketResponse, error)
-
-	// ForkRunWithBodyWithResponse Fork a run: store a new run with the events of this one up to a given event
-	//
-	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-	//
-	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-	ForkRunWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForkRunResponse, error)
-
-	// ForkRunWithResponse Fork a run: store a new run with the events of this one up to a given event
-	//
-	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-	//
-	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-	ForkRunWithResponse(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ForkRunResponse, error)
 
 	// GetRunGraphWithResponse Draw the graph of a run
 	//
@@ -14403,124 +14273,6 @@ func (r CreateEventTicketResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateEventTicketResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-// ForkRunResponse201Headers the declared response headers of an HTTP 201 response for ForkRun
-type ForkRunResponse201Headers struct {
-	Location *string
-}
-
-type ForkRunResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *Run
-	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
-	ApplicationproblemJSON400 *Problem
-	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
-	ApplicationproblemJSON401 *Problem
-	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
-	ApplicationproblemJSON403 *Problem
-	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
-	ApplicationproblemJSON404 *Problem
-	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
-	ApplicationproblemJSON408 *Problem
-	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
-	ApplicationproblemJSON415 *Problem
-	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
-	ApplicationproblemJSON422 *Problem
-	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
-	ApplicationproblemJSON429 *Problem
-	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
-	ApplicationproblemJSON500 *Problem
-	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
-	ApplicationproblemJSON503 *Problem
-	// Headers201 the parsed response headers for an HTTP 201 response
-	Headers201 *ForkRunResponse201Headers
-}
-
-// GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r ForkRunResponse) GetJSON201() *Run {
-	return r.JSON201
-}
-
-// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON400() *Problem {
-	return r.ApplicationproblemJSON400
-}
-
-// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON401() *Problem {
-	return r.ApplicationproblemJSON401
-}
-
-// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON403() *Problem {
-	return r.ApplicationproblemJSON403
-}
-
-// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON404() *Problem {
-	return r.ApplicationproblemJSON404
-}
-
-// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON408() *Problem {
-	return r.ApplicationproblemJSON408
-}
-
-// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON415() *Problem {
-	return r.ApplicationproblemJSON415
-}
-
-// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON422() *Problem {
-	return r.ApplicationproblemJSON422
-}
-
-// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON429() *Problem {
-	return r.ApplicationproblemJSON429
-}
-
-// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON500() *Problem {
-	return r.ApplicationproblemJSON500
-}
-
-// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
-func (r ForkRunResponse) GetApplicationproblemJSON503() *Problem {
-	return r.ApplicationproblemJSON503
-}
-
-// GetBody returns the raw response body bytes
-func (r ForkRunResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r ForkRunResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r ForkRunResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ForkRunResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19201,36 +18953,6 @@ func (c *ClientWithResponses) CreateEventTicketWithResponse(ctx context.Context,
 	return ParseCreateEventTicketResponse(rsp)
 }
 
-// ForkRunWithBodyWithResponse Fork a run: store a new run with the events of this one up to a given event
-//
-// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-//
-// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-func (c *ClientWithResponses) ForkRunWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForkRunResponse, error) {
-	rsp, err := c.ForkRunWithBody(ctx, id, contentType, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseForkRunResponse(rsp)
-}
-
-// ForkRunWithResponse Fork a run: store a new run with the events of this one up to a given event
-//
-// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
-//
-// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
-func (c *ClientWithResponses) ForkRunWithResponse(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ForkRunResponse, error) {
-	rsp, err := c.ForkRun(ctx, id, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseForkRunResponse(rsp)
-}
-
 // GetRunGraphWithResponse Draw the graph of a run
 //
 // The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft or a former version needs the role edit.
@@ -22413,115 +22135,6 @@ func ParseCreateEventTicketResponse(rsp *http.Response) (*CreateEventTicketRespo
 		}
 		response.ApplicationproblemJSON503 = &dest
 
-	}
-
-	return response, nil
-}
-
-// ParseForkRunResponse parses an HTTP response from a ForkRunWithResponse call
-func ParseForkRunResponse(rsp *http.Response) (*ForkRunResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &ForkRunResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest Run
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON201 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON400 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON401 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON403 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON404 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON408 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON415 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON422 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON429 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON500 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest Problem
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationproblemJSON503 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 201:
-		var headers ForkRunResponse201Headers
-		if values := rsp.Header.Values("Location"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Location = &value
-		}
-		response.Headers201 = &headers
 	}
 
 	return response, nil
