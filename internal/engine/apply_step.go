@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -17,16 +18,12 @@ func applyStepStarted(s *state, ev *event.Event, d *event.StepStarted) {
 	}
 	st, n := s.graph.Step(ev.Step), s.graph.StepNode(ev.Step)
 	st.Approve(approval)
-	if d.Expires != nil {
-		st.ExpireAt(*d.Expires, ev.Seq)
-	}
+	s.startTimer(ev, timer.Key{Kind: timer.Timeout, Step: ev.Step}, d.Expires)
 	switch n.Kind {
 	case workflow.KindAgent:
 		s.Loop.Start(s, ev.Step, d.System)
 	case workflow.KindSleep:
-		if d.Until != nil {
-			s.Loop.Rest(ev.Step, ev.Seq, *d.Until)
-		}
+		s.startTimer(ev, timer.RetryOf(ev.Step, ""), d.Until) // such a step has no other retry timer
 	case workflow.KindExec:
 		if d.From > 0 && s.graph.StepScope(d.From).Flow == s.graph.StepScope(ev.Step).Flow {
 			s.Loop.StartExec(s, ev.Step, d.From)
@@ -120,6 +117,8 @@ func applyStepSkipped(s *state, ev *event.Event, d *event.StepSkipped) {
 // conversations are removed.
 func (s *state) endStep(ev *event.Event) {
 	s.Loop.End(s, ev.Step, s.At)
+	s.Timers.Stop(timer.RetryOf(ev.Step, ""))
+	s.Timers.Stop(timer.Key{Kind: timer.Timeout, Step: ev.Step})
 	calls := &s.graph.Step(ev.Step).Loop
 	s.graph.End(ev.Step, event.StepEnd(ev.Data), calls.Numbered, calls.Calls > 0)
 }
@@ -132,6 +131,7 @@ func checkStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) string 
 }
 
 func applyStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) {
+	s.startTimer(ev, timer.RetryOf(ev.Step, d.Call), &d.Until)
 	if d.Model != "" { // a retry by the agent itself
 		s.Loop.Sleep(s, ev, d)
 		return
@@ -160,23 +160,4 @@ func (s *state) callOfFailed(id int) bool {
 	return s.graph.Step(id).Loop.Calls > 0 && s.Loop.Any(func(c *loop.Call) bool {
 		return c.Step == id && c.State == loop.Failed
 	})
-}
-
-func checkTimerFired(s *state, ev *event.Event, d *event.TimerFired) string {
-	ofCall, _ := s.Loop.Timer(d.Timer)
-	ofWait, _ := s.Waits.Timer(d.Timer)
-	if ev.Step == 0 || ofCall.Step != ev.Step && ofWait.Step != ev.Step && s.timeoutOf(d.Timer) != ev.Step {
-		return "timer " + d.Timer + " is not running"
-	}
-	return ""
-}
-
-func applyTimerFired(s *state, _ *event.Event, d *event.TimerFired) {
-	if _, ok := s.Loop.Timer(d.Timer); ok {
-		s.Loop.Fire(s, d.Timer)
-	} else if step := s.timeoutOf(d.Timer); step > 0 {
-		s.graph.Step(step).Expire()
-	} else {
-		s.Waits.Fire(d.Timer)
-	}
 }

@@ -29,7 +29,7 @@ func (r *Run) handle(in InputData) {
 	case CallReserve:
 		r.handleReserve(d)
 	case TimerDue:
-		r.handleTimer(d.ID)
+		r.handleTimer(d)
 	case Answer:
 		r.handleAnswer(d)
 	case Cancel:
@@ -39,26 +39,5 @@ func (r *Run) handle(in InputData) {
 	case Reopen:
 		r.handleReopen(d)
 	case Continue:
-	}
-}
-
-func (r *Run) handleTimer(id string) {
-	if r.state.Status.Ended() {
-		return
-	}
-	switch id {
-	case timerTimeout:
-		r.timeUp()
-		return
-	case timerSettle:
-		r.settleTimeUp()
-		return
-	}
-	if t, ok := r.state.Waits.Timer(id); ok {
-		r.waitTimerDue(t)
-	} else if t, ok := r.state.Loop.Timer(id); ok {
-		r.callTimerDue(id, t)
-	} else if step := r.state.timeoutOf(id); step > 0 {
-		r.expireStep(step)
 	}
 }
