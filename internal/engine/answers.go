@@ -21,15 +21,19 @@ func (m *machine) readAnswer(d Answer) (*waits.Wait, *event.WaitAnswered, error)
 	return m.state.Waits.Read(waits.Answer(d), m.state.Status.Ended(), m.largerBudget)
 }
 
-func (m *machine) handleAnswer(d Answer) {
+func (m *machine) handleAnswer(d Answer) error {
 	if d.Signal != "" {
-		m.handleSignal(d)
-		return
+		return m.handleSignal(d)
 	}
 	w, ans, err := m.readAnswer(d)
-	if err != nil || w == nil {
-		return
+	if w != nil {
+		m.answered(w, ans)
 	}
+	return err
+}
+
+// answered continues with what waited for an answer.
+func (m *machine) answered(w *waits.Wait, ans *event.WaitAnswered) {
 	if w.Limit != nil {
 		m.answeredBudget(w, ans)
 		return

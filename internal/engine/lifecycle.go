@@ -199,20 +199,20 @@ func (m *machine) finish(d event.Data) {
 	m.emit(0, "", d)
 }
 
-func (m *machine) handleCancel(d Cancel) {
-	if m.state.Status.Ended() || m.state.cancelled() {
-		return
-	}
-	if m.funcsMayFinish() {
-		m.emit(0, "", &event.RunCancelling{Reason: event.Clean(d.Reason)})
-		m.cancelCalls(func(*loop.Call) bool { return true })
-		return
-	}
+func (m *machine) handleCancel(d Cancel) error {
 	end := &event.RunCancelled{Reason: event.Clean(d.Reason)}
-	if !m.cancelRun(end) { // only cancelled calls were awaited
+	switch {
+	case m.state.Status == event.StatusCancelled || m.state.cancelled():
+	case m.state.Status.Ended():
+		return ErrEnded
+	case m.funcsMayFinish():
+		m.emit(0, "", &event.RunCancelling{Reason: end.Reason})
+		m.cancelCalls(func(*loop.Call) bool { return true })
+	case !m.cancelRun(end): // only cancelled calls were awaited
 		m.closeWaits(nil, "cancelled")
 		m.emit(0, "", end)
 	}
+	return nil
 }
 
 // funcsMayFinish reports whether functions are running that may finish although the run is
