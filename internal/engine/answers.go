@@ -134,8 +134,8 @@ func (m *machine) openWait(id int, n *plan.Node) {
 			return
 		}
 	} else {
-		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(m.graph.StepInput(id)), approvalNote,
-			m.state.noteAt(id))
+		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(m.graph.StepInput(id)),
+			plan.ApprovalNote, m.state.noteAt(id))
 	}
 	if n.Wait.PromptFunc != "" {
 		var err error

@@ -166,7 +166,12 @@ func (s *state) apply(ev *event.Event) {
 		s.Active += max(0, ev.At.Sub(s.At))
 	}
 	s.Seq, s.At = ev.Seq, ev.At
+	last := s.lastApproval(ev)
 	kinds[ev.Data.Type()].apply(s, ev)
+	if last > 0 {
+		st := s.graph.Step(ev.Step)
+		st.Approve(s.Waits.Later(st.Approval, last))
+	}
 	if s.Limits.MaxBytes > 0 {
 		s.Bytes = chat.AddTokens(s.Bytes, s.eventSize(ev))
 	}

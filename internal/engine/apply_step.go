@@ -8,18 +8,11 @@ import (
 )
 
 func applyStepStarted(s *state, ev *event.Event, d *event.StepStarted) {
-	approval := 0
-	for _, id := range d.Tokens {
-		t, _ := s.graph.Waiting(id)
-		approval = s.Waits.Later(approval, s.approvalAt(t.From))
-	}
 	if turn := s.graph.Start(ev.Step, d, s.Limits.MaxRounds > 0); turn > 0 {
 		s.Waits.Take(turn)
 	}
-	st, n := s.graph.Step(ev.Step), s.graph.StepNode(ev.Step)
-	st.Approve(approval)
 	s.startTimer(ev, timer.Key{Kind: timer.Timeout, Step: ev.Step}, d.Expires)
-	switch n.Kind {
+	switch s.graph.StepNode(ev.Step).Kind {
 	case workflow.KindAgent:
 		s.Loop.Start(s, ev.Step, d.System)
 	case workflow.KindSleep:
@@ -37,10 +30,6 @@ func applyEdgeTaken(s *state, ev *event.Event, d *event.EdgeTaken) {
 			s.Transitions = map[string]int{}
 		}
 		s.Transitions[key]++
-	}
-	if last, ok := s.graph.ItemLast(ev.Step, d); ok {
-		st := s.graph.Step(ev.Step)
-		st.Approve(s.Waits.Later(st.Approval, s.approvalAt(last)))
 	}
 	s.graph.Travel(ev.Step, d)
 }
@@ -84,7 +73,6 @@ func applyStepCompleted(s *state, ev *event.Event, d *event.StepCompleted) {
 			s.Errors = append(s.Errors, FailedAttempt{Node: to, Message: event.NotFound(to), At: ev.At, Attempt: 1})
 		}
 	}
-	s.approvalsBelow(ev.Step)
 	s.endStep(ev)
 }
 

@@ -91,9 +91,6 @@ func applyWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) {
 	if !w.OfNode() {
 		return
 	}
-	if w.Kind == workflow.WaitApproval {
-		st.Approve(w.Number)
-	}
 	rules := &s.plan.root.Workflow.Rules
 	if s.graph.StepScope(w.Step).Flow == 0 && s.graph.StepNode(w.Step).ID == rules.Handoff {
 		s.graph.ResetUsed() // steps and clock restart (S3-15)
