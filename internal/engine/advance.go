@@ -21,8 +21,6 @@ var decisions = [...]func(*machine){
 // does so, too. It has no effect on a run in which nothing can continue.
 type Continue struct{}
 
-func (Continue) input() {}
-
 // advance decides until nothing more can continue, then pauses or ends the run. After each decision
 // that created events, it starts over with the first decision. It returns early if the activation
 // is cut short.

@@ -20,7 +20,7 @@ func (m *machine) nextCall(id, fr int) string {
 // this attempt of the step.
 func (m *machine) isActive(id, fr int) bool {
 	st := m.graph.Step(id)
-	return st.Status == stepRunning && st.Loop.Agent != nil && !m.frame(id, fr).Done && !m.state.Loop.IsAsleep(id)
+	return st.Status == stepRunning && st.Loop.Agent != nil && !m.frame(id, fr).Done && !m.state.isAsleep(id)
 }
 
 // inputTokens estimates the input of a frame's next call, from its bytes and from the input of its

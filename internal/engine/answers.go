@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -20,15 +21,19 @@ func (m *machine) readAnswer(d Answer) (*waits.Wait, *event.WaitAnswered, error)
 	return m.state.Waits.Read(waits.Answer(d), m.state.Status.Ended(), m.largerBudget)
 }
 
-func (m *machine) handleAnswer(d Answer) {
+func (m *machine) handleAnswer(d Answer) error {
 	if d.Signal != "" {
-		m.handleSignal(d)
-		return
+		return m.handleSignal(d)
 	}
 	w, ans, err := m.readAnswer(d)
-	if err != nil || w == nil {
-		return
+	if w != nil {
+		m.answered(w, ans)
 	}
+	return err
+}
+
+// answered continues with what waited for an answer.
+func (m *machine) answered(w *waits.Wait, ans *event.WaitAnswered) {
 	if w.Limit != nil {
 		m.answeredBudget(w, ans)
 		return
@@ -129,8 +134,8 @@ func (m *machine) openWait(id int, n *plan.Node) {
 			return
 		}
 	} else {
-		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(m.graph.StepInput(id)), approvalNote,
-			m.state.noteAt(id))
+		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(m.graph.StepInput(id)),
+			plan.ApprovalNote, m.state.noteAt(id))
 	}
 	if n.Wait.PromptFunc != "" {
 		var err error
@@ -256,55 +261,49 @@ func (m *machine) askPrompt(id int, name string, d *event.WaitOpened) (map[strin
 }
 
 // waitTimerDue sends the reminder of a wait, or ends a wait that was not answered in time.
-func (m *machine) waitTimerDue(t waits.Timer) {
-	if m.now.Before(t.At) {
-		m.addCommands(startWaitTimer(t))
-		return
-	}
-	m.emitStep(t.Step, &event.TimerFired{Timer: t.ID})
-	if t.IsRemind {
-		m.emitStep(t.Step, &event.WaitReminded{Wait: t.Wait})
+func (m *machine) waitTimerDue(step int, k timer.Key) {
+	if k.Kind == timer.Remind {
+		m.emitStep(step, &event.WaitReminded{Wait: k.Wait})
 		return
 	}
 	if m.state.Status == event.StatusPaused {
 		m.emit(0, "", &event.RunResumed{Reason: "deadline"})
 	}
-	m.emitStep(t.Step, &event.WaitClosed{Wait: t.Wait, Reason: "deadline",
-		By: event.Actor{Channel: event.ChannelClock}})
-	n := m.graph.StepNode(t.Step)
+	m.emitStep(step, &event.WaitClosed{Wait: k.Wait, Reason: "deadline", By: event.Actor{Channel: event.ChannelClock}})
+	n := m.graph.StepNode(step)
 	switch {
 	case len(n.Ports[workflow.PortTimeout]) > 0:
-		m.completeStep(t.Step, &event.StepCompleted{Same: true}, workflow.PortTimeout)
+		m.completeStep(step, &event.StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	case n.Wait.OnDeadline != "":
-		m.decideApproval(t.Step, n.Wait.OnDeadline, "")
+		m.decideApproval(step, n.Wait.OnDeadline, "")
 		return
 	case n.Wait.DefaultFunc != "":
 		name := n.Wait.DefaultFunc
 		v, err := m.state.plan.askValue(name, func(h Host) (event.Value, error) {
-			return h.Value(name, m.state.view(t.Step, nil))
+			return h.Value(name, m.state.view(step, nil))
 		})
 		if err != nil {
-			m.failStep(t.Step, event.Failure{Code: event.CodeFunc, Message: err.Error()})
+			m.failStep(step, event.Failure{Code: event.CodeFunc, Message: err.Error()})
 			return
 		}
-		m.answeredQuestion(t.Step, v, &event.StepCompleted{Output: v})
+		m.answeredQuestion(step, v, &event.StepCompleted{Output: v})
 		return
 	case n.Value != nil:
-		seen := m.state.envOf(t.Step)
+		seen := m.state.envOf(step)
 		v, f := seen.evaluate("default", n.Value, seen)
 		if f != nil {
-			m.failStep(t.Step, *f)
+			m.failStep(step, *f)
 			return
 		}
-		m.completeStep(t.Step, &event.StepCompleted{Output: v}, m.state.plan.out...)
+		m.completeStep(step, &event.StepCompleted{Output: v}, m.state.plan.out...)
 		return
 	}
 	what := "no answer"
 	if n.Wait.Kind == workflow.WaitSignal {
 		what = "no signal " + strconv.Quote(n.Wait.Await)
 	}
-	m.failStep(t.Step, event.Failure{Code: event.CodeDeadline, Message: what + " before the deadline"})
+	m.failStep(step, event.Failure{Code: event.CodeDeadline, Message: what + " before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,6 +39,9 @@ func (s *state) Text(step int) text.Text { return s.graph.StepText(step) }
 // Settle implements loop.World. Anything that the runs and sessions of a call that is gone may
 // still use counts as used, because nothing reports it any more.
 func (s *state) Settle(key string, c *loop.Call, gone bool) {
+	if gone {
+		s.Timers.Stop(timer.RetryOf(c.Step, key))
+	}
 	switch {
 	case c.Kind == loop.Model:
 		s.Ledger.Release(key)

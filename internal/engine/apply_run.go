@@ -23,7 +23,7 @@ func checkRunCreated(s *state, _ *event.Event, d *event.RunCreated) string {
 	case d.Version > Version:
 		return fmt.Sprintf("the run needs engine version %d; this is %d", d.Version, Version)
 	case s.plan.root.Workflow.Rules.InputIsState:
-		if _, err := stateOf(d.Input); err != nil {
+		if _, err := initialState(d.Input); err != nil {
 			return err.Error()
 		}
 	}
@@ -44,11 +44,7 @@ func applyRunCreated(s *state, ev *event.Event, d *event.RunCreated) {
 	s.openLedger(d)
 	first := typed.State{}
 	if s.plan.root.Workflow.Rules.InputIsState {
-		state, ok := typed.Split(d.Input)
-		if !ok {
-			fields, _ := stateOf(d.Input)
-			state = typed.StateOf(fields, 0)
-		}
+		state, _ := initialState(d.Input)
 		first, s.Updated = state.WithNative(nil), ev.At
 	}
 	s.graph.Begin(s.plan.root, d.Input, first)
@@ -170,7 +166,12 @@ func (s *state) apply(ev *event.Event) {
 		s.Active += max(0, ev.At.Sub(s.At))
 	}
 	s.Seq, s.At = ev.Seq, ev.At
+	last := s.lastApproval(ev)
 	kinds[ev.Data.Type()].apply(s, ev)
+	if last > 0 {
+		st := s.graph.Step(ev.Step)
+		st.Approve(s.Waits.Later(st.Approval, last))
+	}
 	if s.Limits.MaxBytes > 0 {
 		s.Bytes = chat.AddTokens(s.Bytes, s.eventSize(ev))
 	}

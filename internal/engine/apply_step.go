@@ -3,30 +3,20 @@ package engine
 import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 func applyStepStarted(s *state, ev *event.Event, d *event.StepStarted) {
-	approval := 0
-	for _, id := range d.Tokens {
-		t, _ := s.graph.Waiting(id)
-		approval = s.Waits.Later(approval, s.approvalAt(t.From))
-	}
 	if turn := s.graph.Start(ev.Step, d, s.Limits.MaxRounds > 0); turn > 0 {
 		s.Waits.Take(turn)
 	}
-	st, n := s.graph.Step(ev.Step), s.graph.StepNode(ev.Step)
-	st.Approve(approval)
-	if d.Expires != nil {
-		st.ExpireAt(*d.Expires, ev.Seq)
-	}
-	switch n.Kind {
+	s.startTimer(ev, timer.Key{Kind: timer.Timeout, Step: ev.Step}, d.Expires)
+	switch s.graph.StepNode(ev.Step).Kind {
 	case workflow.KindAgent:
 		s.Loop.Start(s, ev.Step, d.System)
 	case workflow.KindSleep:
-		if d.Until != nil {
-			s.Loop.Rest(ev.Step, ev.Seq, *d.Until)
-		}
+		s.startTimer(ev, timer.RetryOf(ev.Step, ""), d.Until) // such a step has no other retry timer
 	case workflow.KindExec:
 		if d.From > 0 && s.graph.StepScope(d.From).Flow == s.graph.StepScope(ev.Step).Flow {
 			s.Loop.StartExec(s, ev.Step, d.From)
@@ -40,10 +30,6 @@ func applyEdgeTaken(s *state, ev *event.Event, d *event.EdgeTaken) {
 			s.Transitions = map[string]int{}
 		}
 		s.Transitions[key]++
-	}
-	if last, ok := s.graph.ItemLast(ev.Step, d); ok {
-		st := s.graph.Step(ev.Step)
-		st.Approve(s.Waits.Later(st.Approval, s.approvalAt(last)))
 	}
 	s.graph.Travel(ev.Step, d)
 }
@@ -87,7 +73,6 @@ func applyStepCompleted(s *state, ev *event.Event, d *event.StepCompleted) {
 			s.Errors = append(s.Errors, FailedAttempt{Node: to, Message: event.NotFound(to), At: ev.At, Attempt: 1})
 		}
 	}
-	s.approvalsBelow(ev.Step)
 	s.endStep(ev)
 }
 
@@ -120,6 +105,8 @@ func applyStepSkipped(s *state, ev *event.Event, d *event.StepSkipped) {
 // conversations are removed.
 func (s *state) endStep(ev *event.Event) {
 	s.Loop.End(s, ev.Step, s.At)
+	s.Timers.Stop(timer.RetryOf(ev.Step, ""))
+	s.Timers.Stop(timer.Key{Kind: timer.Timeout, Step: ev.Step})
 	calls := &s.graph.Step(ev.Step).Loop
 	s.graph.End(ev.Step, event.StepEnd(ev.Data), calls.Numbered, calls.Calls > 0)
 }
@@ -132,6 +119,7 @@ func checkStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) string 
 }
 
 func applyStepRetrying(s *state, ev *event.Event, d *event.StepRetrying) {
+	s.startTimer(ev, timer.RetryOf(ev.Step, d.Call), &d.Until)
 	if d.Model != "" { // a retry by the agent itself
 		s.Loop.Sleep(s, ev, d)
 		return
@@ -160,23 +148,4 @@ func (s *state) callOfFailed(id int) bool {
 	return s.graph.Step(id).Loop.Calls > 0 && s.Loop.Any(func(c *loop.Call) bool {
 		return c.Step == id && c.State == loop.Failed
 	})
-}
-
-func checkTimerFired(s *state, ev *event.Event, d *event.TimerFired) string {
-	ofCall, _ := s.Loop.Timer(d.Timer)
-	ofWait, _ := s.Waits.Timer(d.Timer)
-	if ev.Step == 0 || ofCall.Step != ev.Step && ofWait.Step != ev.Step && s.timeoutOf(d.Timer) != ev.Step {
-		return "timer " + d.Timer + " is not running"
-	}
-	return ""
-}
-
-func applyTimerFired(s *state, _ *event.Event, d *event.TimerFired) {
-	if _, ok := s.Loop.Timer(d.Timer); ok {
-		s.Loop.Fire(s, d.Timer)
-	} else if step := s.timeoutOf(d.Timer); step > 0 {
-		s.graph.Step(step).Expire()
-	} else {
-		s.Waits.Fire(d.Timer)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -41,6 +42,12 @@ func checkWaitOpened(s *state, ev *event.Event, d *event.WaitOpened) string {
 
 func applyWaitOpened(s *state, ev *event.Event, d *event.WaitOpened) {
 	s.Waits.ApplyOpened(ev, d)
+	if !d.Deadline.IsZero() {
+		s.startTimer(ev, timer.Key{Kind: timer.Deadline, Wait: d.Wait}, &d.Deadline)
+	}
+	if !d.Remind.IsZero() {
+		s.startTimer(ev, timer.Key{Kind: timer.Remind, Wait: d.Wait}, &d.Remind)
+	}
 	if d.Call == "" && d.Limit == nil {
 		s.graph.Step(ev.Step).Await(d.Wait)
 		if s.graph.StepNode(ev.Step).Kind == workflow.KindFunc {
@@ -61,6 +68,7 @@ func checkWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) string 
 
 func applyWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) {
 	w, group, ok := s.Waits.ApplyAnswered(ev, d)
+	s.stopTimers(d.Wait)
 	st := s.graph.Step(w.Step)
 	if ok {
 		st.Join(group)
@@ -82,9 +90,6 @@ func applyWaitAnswered(s *state, ev *event.Event, d *event.WaitAnswered) {
 	}
 	if !w.OfNode() {
 		return
-	}
-	if w.Kind == workflow.WaitApproval {
-		st.Approve(w.Number)
 	}
 	rules := &s.plan.root.Workflow.Rules
 	if s.graph.StepScope(w.Step).Flow == 0 && s.graph.StepNode(w.Step).ID == rules.Handoff {
@@ -108,4 +113,13 @@ func checkWaitClosed(s *state, ev *event.Event, d *event.WaitClosed) string {
 	return s.Waits.CheckOpen(ev, d.Wait)
 }
 
-func applyWaitClosed(s *state, ev *event.Event, d *event.WaitClosed) { s.Waits.ApplyClosed(ev, d) }
+func applyWaitClosed(s *state, ev *event.Event, d *event.WaitClosed) {
+	s.Waits.ApplyClosed(ev, d)
+	s.stopTimers(d.Wait)
+}
+
+// stopTimers stops the timers of a wait that has ended.
+func (s *state) stopTimers(wait string) {
+	s.Timers.Stop(timer.Key{Kind: timer.Deadline, Wait: wait})
+	s.Timers.Stop(timer.Key{Kind: timer.Remind, Wait: wait})
+}

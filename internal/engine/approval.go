@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/workflow"
+)
+
 // Where the notes of approvals apply. How approvals are requested and answered is decided in
 // answers.go.
 //
@@ -28,21 +33,38 @@ func (s *state) noteAt(step int) string {
 	return s.Waits.Note(s.approvalAt(step))
 }
 
-// approvalsBelow makes a parallel block or sub-flow that completes inherit the approvals inside it.
-func (s *state) approvalsBelow(id int) {
-	st := s.graph.Step(id)
-	if st.Block == nil {
-		return
+// lastApproval returns the approval that was answered last among those that an event adds to the
+// path to its step, before the event is applied; 0 means none. It is followed only if a text of the
+// workflow has the note.
+func (s *state) lastApproval(ev *event.Event) (last int) {
+	if !s.plan.root.Notes {
+		return 0
 	}
-	if st.Block.Items != nil {
-		return // each item was handled when it ended
-	}
-	for _, id := range st.Block.Scopes {
-		sc := s.graph.Scope(id)
-		last := sc.Arrived // the step that arrived from a branch
-		if sc.Branch == 0 {
-			last = sc.Last
+	add := func(step int) { last = s.Waits.Later(last, s.approvalAt(step)) }
+	switch d := ev.Data.(type) {
+	case *event.StepStarted:
+		for _, id := range d.Tokens {
+			t, _ := s.graph.Waiting(id)
+			add(t.From)
 		}
-		st.Approve(s.Waits.Later(st.Approval, s.approvalAt(last)))
+	case *event.EdgeTaken:
+		if step, ok := s.graph.ItemLast(ev.Step, d); ok {
+			add(step)
+		}
+	case *event.StepCompleted: // the items of a map were added when they ended
+		if b := s.graph.Step(ev.Step).Block; b != nil && b.Items == nil {
+			for _, id := range b.Scopes {
+				if sc := s.graph.Scope(id); sc.Branch == 0 {
+					add(sc.Last)
+				} else {
+					add(sc.Arrived)
+				}
+			}
+		}
+	case *event.WaitAnswered:
+		if w := s.Waits.Get(d.Wait); w.OfNode() && w.Kind == workflow.WaitApproval {
+			return w.Number
+		}
 	}
+	return last
 }

@@ -8,8 +8,14 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (m *machine) start(d Start) {
+func (m *machine) start(d Start) error {
+	if m.state.Created != nil {
+		return ErrStarted
+	}
 	c := d.Created
+	if err := m.state.checkCreated(&c); err != nil {
+		return err
+	}
 	c.Version, c.Digest, c.Format = Version, m.state.plan.digest, m.state.plan.root.Workflow.Format
 	if c.Name == "" {
 		c.Name = m.state.plan.root.Workflow.Name
@@ -25,6 +31,7 @@ func (m *machine) start(d Start) {
 	if !d.Queued {
 		m.admitted()
 	}
+	return nil
 }
 
 // admitted passes the input to the entry, once.

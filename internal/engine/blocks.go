@@ -20,7 +20,7 @@ func (m *machine) closeScopes() {
 		}
 		switch m.graph.StepNode(sc.Owner).Kind {
 		case workflow.KindSubflow:
-			if sc.Live == 0 && !m.state.Loop.IsAsleep(sc.Owner) { // not started while it waits for its next attempt
+			if sc.Live == 0 && !m.state.isAsleep(sc.Owner) { // not started while it waits for its next attempt
 				m.endFlow(sc.Owner)
 			}
 		case workflow.KindMap:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -48,7 +49,7 @@ func (m *machine) callWithheld() {
 		}
 	}
 	for _, id := range slices.Clone(m.graph.Running) {
-		if st := m.graph.Step(id); st.Status != stepRunning || st.Loop.Due || m.state.Loop.IsAsleep(id) ||
+		if st := m.graph.Step(id); st.Status != stepRunning || st.Loop.Due || m.state.isAsleep(id) ||
 			!m.hasSlot(id) {
 			continue
 		}
@@ -147,14 +148,9 @@ func (m *machine) handleUnknown(key string, c *loop.Call, d ToolResult) bool {
 // with the same key, because no answer arrived.
 const maxUnknown = 1
 
-// callTimerDue retries a call or a step after its retry timer, if there is a slot.
-func (m *machine) callTimerDue(id string, t loop.Timer) {
-	if m.now.Before(t.At) {
-		m.addCommands(&StartTimer{ID: id, After: t.Seq, At: t.At})
-		return
-	}
-	m.emitStep(t.Step, &event.TimerFired{Timer: id})
-	if st := m.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
-		m.startStep(t.Step, m.graph.StepNode(t.Step))
+// retryDue retries a step after its retry timer. A call is retried as soon as there is a slot.
+func (m *machine) retryDue(step int, k timer.Key) {
+	if st := m.graph.Step(step); k.Call == "" && !st.Loop.Due && st.Status == stepRunning {
+		m.startStep(step, m.graph.StepNode(step))
 	}
 }

@@ -10,102 +10,47 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/workflow"
 )
 
-// check rejects inputs that this run cannot accept, before anything changes.
-func (r *Run) check(in InputData) error {
-	if d, ok := in.(Start); ok {
-		if r.state.Created != nil {
-			return ErrStarted
-		}
-		if err := checkCreated(&d.Created); err != nil {
-			return err
-		}
-		if err := checkValues("input of the run", d.Created.Input); err != nil ||
-			!r.state.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
-			return err
-		}
-		if !isFields(d.Created.Input) {
-			return ErrState
-		}
-		return nil
+func (d ModelResult) check(s *state) error {
+	values := []event.Value{d.Message.Extra, d.Pins}
+	for _, tc := range d.Message.ToolCalls {
+		values = append(values, tc.Arguments, tc.Extra)
 	}
-	if r.state.Created == nil {
-		return ErrNotStarted
-	}
-	switch d := in.(type) {
-	case ModelResult:
-		values := []event.Value{d.Message.Extra, d.Pins}
-		for _, tc := range d.Message.ToolCalls {
-			values = append(values, tc.Arguments, tc.Extra)
-		}
-		if err := checkValues(d.ID, values...); err != nil {
-			return err
-		}
-		return r.state.checkCall(d.ID)
-	case ToolResult:
-		if err := checkValues(d.ID, d.Structured, d.Pins); err != nil {
-			return err
-		}
-		return r.state.checkCall(d.ID)
-	case ToolHeld:
-		if err := checkHold(d); err != nil {
-			return err
-		}
-		return r.state.checkCall(d.ID)
-	case FuncResult:
-		return r.state.checkCall(d.ID)
-	case *FuncResult:
-		return r.state.checkCall(d.ID)
-	case FuncNote:
-		return r.state.checkNote(d)
-	case ChildStart:
-		if err := r.state.checkCall(d.ID); err != nil {
-			return err
-		}
-		return r.checkChild(d)
-	case CallUse:
-		if err := r.state.checkCall(d.ID); err != nil {
-			return err
-		}
-		return r.checkUse(d)
-	case CallReserve:
-		if err := r.state.checkCall(d.ID); err != nil {
-			return err
-		}
-		return r.checkReserve(d)
-	case TimerDue:
-		return nil // timers are always known: a stale one is ignored
-	case Admitted:
-		return nil // repeated if a process died in between
-	case Continue:
-		return nil
-	case Answer:
-		_, err := r.CheckAnswer(d)
-		return err
-	case Cancel:
-		if r.state.Status.Ended() && r.state.Status != event.StatusCancelled {
-			return ErrEnded
-		}
-	case Recovered:
-		if r.state.Status.Ended() {
-			return ErrEnded
-		}
-	case Reopen:
-		if r.state.Status != event.StatusFailed || r.state.Limit == "" {
-			return ErrNotReopenable
-		}
-		if r.state.Limit == event.CodeParentBudget && d.Above == nil {
-			return ErrAbove
-		}
-	default:
-		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
-	}
-	return nil
+	return s.checkCall(d.ID, values...)
 }
 
-// checkCreated rejects start parameters that no event can hold.
-func checkCreated(c *event.RunCreated) error {
+func (d ToolResult) check(s *state) error { return s.checkCall(d.ID, d.Structured, d.Pins) }
+func (d FuncResult) check(s *state) error { return s.checkCall(d.ID) }
+func (TimerDue) check(*state) error       { return nil } // timers are always known: a stale one is ignored
+
+// check also rejects a hold from which no wait can be opened.
+func (d ToolHeld) check(s *state) error {
+	h := d.Hold
+	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal &&
+		h.Below != nil
+	if !isKind || h.Binding == "" {
+		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
+	}
+	return s.checkCall(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)
+}
+
+// checkCreated rejects start parameters that no event can hold, or with which no run of the plan
+// can start.
+func (s *state) checkCreated(c *event.RunCreated) error {
+	err := checkParameters(c)
+	if err == nil {
+		err = checkValues("input of the run", c.Input)
+	}
+	if err == nil && s.plan.root.Workflow.Rules.InputIsState {
+		_, err = initialState(c.Input)
+	}
+	return err
+}
+
+// checkParameters rejects start parameters, apart from the input, that no event can hold.
+func checkParameters(c *event.RunCreated) error {
 	if err := checkNames("meta of the run", c.Meta); err != nil {
 		return err
 	}
@@ -140,9 +85,12 @@ func checkValues(where string, values ...event.Value) error {
 	return nil
 }
 
-// checkCall rejects ids that no command of this run ever had. Ids of settled calls are accepted:
-// their results arrive late and are ignored.
-func (s *state) checkCall(id string) error {
+// checkCall rejects values of a result that no event can hold, and ids that no command of this run
+// ever had. Ids of settled calls are accepted: their results arrive late and are ignored.
+func (s *state) checkCall(id string, values ...event.Value) error {
+	if err := checkValues(id, values...); err != nil {
+		return err
+	}
 	key, attempt, ok := parseCommandID(id)
 	if ok && attempt > 0 {
 		if c := s.Loop.Call(key); c != nil && attempt <= c.Attempt {
@@ -161,13 +109,27 @@ func (s *state) checkCall(id string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
 }
 
-// openCall returns the call that a result belongs to, or nil if the result is stale.
+// openCall returns the call of a kind, or of any kind if kind is 0, that a command belongs to while
+// it has no result, also if it was cancelled. It returns nil if the command is stale.
 func (s *state) openCall(id string, kind loop.Kind) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
 	c := s.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) ||
-		s.Status.Ended() {
+	if c == nil || c.Attempt != attempt || kind != 0 && c.Kind != kind || s.Status.Ended() ||
+		(c.State != loop.Open && c.State != loop.Cancelled) {
 		return "", nil
 	}
 	return key, c
+}
+
+// openWork returns the tool or function call of a command while it is in flight; a cancelled call
+// only if late is set. Errors: ErrUnknownCommand, ErrCallLate.
+func (s *state) openWork(id string, late bool) (string, *loop.Call, error) {
+	if err := s.checkCall(id); err != nil {
+		return "", nil, err
+	}
+	key, c := s.openCall(id, 0)
+	if c == nil || c.Kind == loop.Model || c.State != loop.Open && !late {
+		return "", nil, fmt.Errorf("%w: %q", ErrCallLate, id)
+	}
+	return key, c, nil
 }

@@ -65,47 +65,34 @@ func checkCallUsed(s *state, ev *event.Event, d *event.CallUsed) string {
 	return ""
 }
 
-// openWork returns the tool or function call of a command while it is in flight; a cancelled call
-// only if late is set. It returns nil if the call has its result or is at another attempt.
-func (m *machine) openWork(id string, late bool) (string, *loop.Call) {
-	key, attempt, _ := parseCommandID(id)
-	c := m.state.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || m.state.Status.Ended() || c.State != loop.Open &&
-		(!late || c.State != loop.Cancelled) {
-		return "", nil
+func (m *machine) handleChild(d ChildStart) error {
+	key, c, err := m.state.openWork(d.ID, false)
+	if err != nil {
+		return err
 	}
-	return key, c
-}
-
-func (m *machine) checkChild(d ChildStart) error {
-	key, c := m.openWork(d.ID, false)
-	if c == nil || d.Run == "" {
+	if d.Run == "" {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
-	_, _, err := m.allot(key, c, d)
+	allotment, fresh, err := m.allot(key, c, d)
+	if fresh {
+		m.emitStep(c.Step, &event.ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
+	}
 	return err
 }
 
-func (m *machine) checkUse(d CallUse) error {
-	if _, c := m.openWork(d.ID, true); c == nil || d.Run != "" && !m.state.Ledger.HasChild(d.Run) {
+func (m *machine) handleUse(d CallUse) error {
+	key, c, err := m.state.openWork(d.ID, true)
+	if err != nil {
+		return err
+	}
+	if d.Run != "" && !m.state.Ledger.HasChild(d.Run) {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
-	return nil
-}
-
-func (m *machine) handleChild(d ChildStart) {
-	key, c := m.openWork(d.ID, false)
-	if allotment, fresh, err := m.allot(key, c, d); err == nil && fresh {
-		m.emitStep(c.Step, &event.ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
-	}
-}
-
-func (m *machine) handleUse(d CallUse) {
-	key, c := m.openWork(d.ID, true)
 	m.emitStep(c.Step, &event.CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key,
 		Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
+	return nil
 }
 
 // allot decides the total budget of a child run; nil means that no budget limits it. fresh means

@@ -8,15 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/waits"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/workflow"
-)
-
-// Timer ids of the run itself; those of calls, steps and waits are built by packages loop and
-// waits, and by stepTimeout.
-const (
-	timerTimeout = "timeout"
-	timerSettle  = "settle"
 )
 
 // beginCommands starts an activation.
@@ -39,41 +32,24 @@ func (m *machine) takeCommands(events []event.Event) []Command {
 		case *event.FuncCalled:
 			cmds = m.appendCall(cmds, d.Call, ev.Seq)
 		case *event.StepStarted:
-			if d.Until != nil && m.state.Loop.IsAsleep(ev.Step) {
-				cmds = append(cmds, &StartTimer{ID: loop.StepTimer(ev.Step), After: ev.Seq, At: *d.Until})
-			}
-			if t := m.state.expiry(ev.Step); d.Expires != nil && t != nil {
-				cmds = append(cmds, t)
-			}
+			cmds = m.appendTimer(cmds, timer.RetryOf(ev.Step, ""), ev.Seq)
+			cmds = m.appendTimer(cmds, timer.Key{Kind: timer.Timeout, Step: ev.Step}, ev.Seq)
 		case *event.StepRetrying:
-			id := loop.StepTimer(ev.Step)
-			if d.Call != "" {
-				id = loop.CallTimer(d.Call)
-			}
-			if t, ok := m.state.Loop.Timer(id); ok && t.Seq == ev.Seq {
-				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
-			}
+			cmds = m.appendTimer(cmds, timer.RetryOf(ev.Step, d.Call), ev.Seq)
 		case *event.WaitOpened:
-			w := m.state.Waits.Get(d.Wait)
-			if !w.IsOpen() {
-				continue
+			if m.state.Waits.Get(d.Wait).IsOpen() {
+				cmds = append(cmds, &OpenWait{Wait: d.Wait, After: ev.Seq, Node: ev.Node, Step: ev.Step})
 			}
-			cmds = append(cmds, &OpenWait{Wait: d.Wait, After: ev.Seq, Node: ev.Node, Step: ev.Step})
-			for _, t := range w.Timers() {
-				cmds = append(cmds, startWaitTimer(t))
-			}
+			cmds = m.appendTimer(cmds, timer.Key{Kind: timer.Deadline, Wait: d.Wait}, ev.Seq)
+			cmds = m.appendTimer(cmds, timer.Key{Kind: timer.Remind, Wait: d.Wait}, ev.Seq)
 		case *event.RunStarted, *event.RunResumed:
 			cmds = m.appendTimeout(cmds, ev.Seq)
 		case *event.LimitReached:
 			if d.IsHandoff() { // the clock restarts
 				cmds = m.appendTimeout(cmds, ev.Seq)
 			}
-		case *event.RunCompleted:
-			cmds = append(cmds, &Finish{Status: event.StatusCompleted, After: ev.Seq})
-		case *event.RunFailed:
-			cmds = append(cmds, &Finish{Status: event.StatusFailed, After: ev.Seq})
-		case *event.RunCancelled:
-			cmds = append(cmds, &Finish{Status: event.StatusCancelled, After: ev.Seq})
+		case *event.RunCompleted, *event.RunFailed, *event.RunCancelled:
+			cmds = append(cmds, &Finish{Status: event.StatusOf(d), After: ev.Seq})
 		}
 	}
 	cmds = append(cmds, m.added...)
@@ -82,8 +58,16 @@ func (m *machine) takeCommands(events []event.Event) []Command {
 }
 
 func (m *machine) appendTimeout(cmds []Command, seq uint64) []Command {
-	if t := m.state.timeout(seq); t != nil {
-		return append(cmds, t)
+	if t, ok := m.state.timeLimit(seq); ok {
+		cmds = append(cmds, startTimer(t))
+	}
+	return cmds
+}
+
+// appendTimer appends the command for a timer that event seq has started, if it is running.
+func (m *machine) appendTimer(cmds []Command, k timer.Key, seq uint64) []Command {
+	if t, ok := m.state.Timers.Get(k); ok && t.Seq == seq {
+		cmds = append(cmds, startTimer(t))
 	}
 	return cmds
 }
@@ -109,7 +93,7 @@ func (m *machine) openCommands() []Command {
 		}
 		cmds = m.appendTimeout(cmds, s.Seq)
 		if s.settling() {
-			cmds = append(cmds, &StartTimer{ID: timerSettle, After: s.Seq, At: s.settleAt()})
+			cmds = append(cmds, startTimer(s.settleTimer()))
 		}
 	}
 	if !s.Status.Ended() {
@@ -149,40 +133,13 @@ func (m *machine) cancelCalls(match func(*loop.Call) bool) {
 	}
 }
 
-// timers returns the timers of waits, steps and calls that were requested before event seq, each
-// group sorted by id.
+// timers returns the timers of waits, steps and calls that were requested before event seq.
 func (s *state) timers(seq uint64) []Command {
 	var cmds []Command
-	for _, t := range s.Waits.Timers() {
-		if t.Seq < seq {
-			cmds = append(cmds, startWaitTimer(t))
-		}
-	}
-	for _, id := range s.graph.Running {
-		if t := s.expiry(id); t != nil && t.After < seq {
-			cmds = append(cmds, t)
-		}
-	}
-	timers := s.Loop.Timers()
-	for _, id := range sortedKeys(timers) {
-		if t := timers[id]; t.Seq < seq {
-			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At})
-		}
+	for _, t := range s.Timers.Before(seq) {
+		cmds = append(cmds, startTimer(t))
 	}
 	return cmds
-}
-
-func startWaitTimer(t waits.Timer) *StartTimer {
-	return &StartTimer{ID: t.ID, After: t.Seq, At: t.At, Deadline: true}
-}
-
-// timeout returns the timer of the run's own time limit, or nil if there is none.
-func (s *state) timeout(seq uint64) Command {
-	limit := time.Duration(s.Limits.Timeout)
-	if limit <= 0 || s.Status != event.StatusRunning {
-		return nil
-	}
-	return &StartTimer{ID: timerTimeout, After: seq, At: s.At.Add(max(0, limit-s.Active))}
 }
 
 // command builds the command of an open call from the state alone.

@@ -40,7 +40,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 		if strings.TrimSpace(p.Text) == "" {
 			return input, true
 		}
-		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.state.noteAt(t.From)), true
+		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, plan.ApprovalNote, r.state.noteAt(t.From)), true
 	}
 	return "", false
 }

@@ -18,8 +18,9 @@ type Input struct {
 	Data InputData
 }
 
-// InputData is one kind of input.
-type InputData interface{ input() }
+// InputData is one kind of input. handle turns it into events. If the run cannot accept it, handle
+// returns an error before the first event, and nothing changes.
+type InputData interface{ handle(m *machine) error }
 
 // Start starts the run. If Queued, it waits for Admitted before its first step.
 type Start struct {
@@ -205,18 +206,30 @@ type CallReserve struct {
 	Tool bool
 }
 
-func (Start) input()       {}
-func (Admitted) input()    {}
-func (ModelResult) input() {}
-func (ToolResult) input()  {}
-func (ToolHeld) input()    {}
-func (FuncResult) input()  {}
-func (FuncNote) input()    {}
-func (TimerDue) input()    {}
-func (Answer) input()      {}
-func (Cancel) input()      {}
-func (Recovered) input()   {}
-func (Reopen) input()      {}
-func (ChildStart) input()  {}
-func (CallUse) input()     {}
-func (CallReserve) input() {}
+// result is an input that answers a command. Results that have arrived together are handled
+// together, so each is checked before any is handled.
+type result interface{ check(s *state) error }
+
+// IsResult reports whether an input answers a call or a timer. Only such inputs may be handled
+// together in one activation.
+func IsResult(d InputData) bool {
+	_, ok := d.(result)
+	return ok
+}
+
+func (d Start) handle(m *machine) error       { return m.start(d) }
+func (Admitted) handle(m *machine) error      { m.admitted(); return nil }
+func (d ModelResult) handle(m *machine) error { m.handleModel(d); return nil }
+func (d ToolResult) handle(m *machine) error  { m.handleTool(d); return nil }
+func (d ToolHeld) handle(m *machine) error    { m.handleHeld(d); return nil }
+func (d FuncResult) handle(m *machine) error  { m.handleFunc(&d); return nil }
+func (d FuncNote) handle(m *machine) error    { return m.handleNote(d) }
+func (d TimerDue) handle(m *machine) error    { m.handleTimer(d); return nil }
+func (d Answer) handle(m *machine) error      { return m.handleAnswer(d) }
+func (d Cancel) handle(m *machine) error      { return m.handleCancel(d) }
+func (d Recovered) handle(m *machine) error   { return m.handleRecovered(d) }
+func (d Reopen) handle(m *machine) error      { return m.handleReopen(d) }
+func (d ChildStart) handle(m *machine) error  { return m.handleChild(d) }
+func (d CallUse) handle(m *machine) error     { return m.handleUse(d) }
+func (d CallReserve) handle(m *machine) error { return m.handleReserve(d) }
+func (Continue) handle(*machine) error        { return nil }

@@ -42,7 +42,7 @@ func (m *machine) nextItem(id int) bool {
 // closeItem checks the scope of an item. If nothing is alive in it any more, the item has ended and
 // the next one starts.
 func (m *machine) closeItem(id, scope int) {
-	if m.state.Loop.IsAsleep(id) {
+	if m.state.isAsleep(id) {
 		return // the map waits for its next attempt
 	}
 	if !m.graph.ItemEnded(id, scope) {

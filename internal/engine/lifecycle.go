@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 )
 
 // settleIdle pauses or ends the run if nothing is left to do or to wait for.
@@ -17,7 +18,7 @@ func (m *machine) settleIdle() {
 		m.endLimited()
 	case m.state.Ending != nil:
 		m.endFailing()
-	case m.state.Loop.Out() > 0 || m.state.Loop.Sleeping() > 0:
+	case m.state.Loop.Out() > 0 || m.state.Timers.Retries() > 0:
 	case m.settle():
 	case m.graph.Scope(0).Live == 0:
 		m.completeRun()
@@ -94,19 +95,20 @@ func (m *machine) settle() bool {
 	if !m.state.settling() {
 		return false
 	}
-	if at := m.state.settleAt(); m.announced != at.UnixMicro() {
-		m.announced = at.UnixMicro()
-		m.addCommands(&StartTimer{ID: timerSettle, After: m.state.Seq, At: at})
+	if t := m.state.settleTimer(); m.announced != t.At.UnixMicro() {
+		m.announced = t.At.UnixMicro()
+		m.addCommands(startTimer(t))
 	}
 	return true
 }
 
-// settleAt returns when the run stops waiting for cancelled calls.
-func (s *state) settleAt() time.Time {
+// settleTimer returns the timer at which the run stops waiting for cancelled calls.
+func (s *state) settleTimer() timer.Timer {
+	wait := SettleTime
 	if s.onlyDraining() {
-		return s.Loop.CancelledAt().Add(DrainTime)
+		wait = DrainTime
 	}
-	return s.Loop.CancelledAt().Add(SettleTime)
+	return timer.Timer{Key: timer.Key{Kind: timer.Settle}, At: s.Loop.CancelledAt().Add(wait), Seq: s.Seq}
 }
 
 // onlyDraining reports whether all awaited calls are cancelled functions that have reported the end
@@ -150,7 +152,7 @@ func (s *state) settling() bool {
 	if s.Loop.Late() == 0 {
 		return false
 	}
-	return s.Ending != nil || s.Loop.Sleeping() == 0
+	return s.Ending != nil || s.Timers.Retries() == 0
 }
 
 // abandon stops waiting for cancelled calls; their usage stays unknown.
@@ -197,20 +199,20 @@ func (m *machine) finish(d event.Data) {
 	m.emit(0, "", d)
 }
 
-func (m *machine) handleCancel(d Cancel) {
-	if m.state.Status.Ended() || m.state.cancelled() {
-		return
-	}
-	if m.funcsMayFinish() {
-		m.emit(0, "", &event.RunCancelling{Reason: event.Clean(d.Reason)})
-		m.cancelCalls(func(*loop.Call) bool { return true })
-		return
-	}
+func (m *machine) handleCancel(d Cancel) error {
 	end := &event.RunCancelled{Reason: event.Clean(d.Reason)}
-	if !m.cancelRun(end) { // only cancelled calls were awaited
+	switch {
+	case m.state.Status == event.StatusCancelled || m.state.cancelled():
+	case m.state.Status.Ended():
+		return ErrEnded
+	case m.funcsMayFinish():
+		m.emit(0, "", &event.RunCancelling{Reason: end.Reason})
+		m.cancelCalls(func(*loop.Call) bool { return true })
+	case !m.cancelRun(end): // only cancelled calls were awaited
 		m.closeWaits(nil, "cancelled")
 		m.emit(0, "", end)
 	}
+	return nil
 }
 
 // funcsMayFinish reports whether functions are running that may finish although the run is
@@ -280,7 +282,7 @@ func (m *machine) timeUp() {
 	}
 	switch end := m.state.Ending; {
 	case m.state.Active+m.now.Sub(m.state.At) < limit:
-		m.addCommands(m.state.timeout(m.state.Seq)) // fired early
+		m.added = m.appendTimeout(m.added, m.state.Seq) // fired early
 	case m.state.settling():
 		m.abandonAll("the run timed out")
 	case end == nil || end.Limit:
@@ -293,7 +295,7 @@ func (m *machine) timeUp() {
 // settleTimeUp abandons the cancelled calls that the run waits for.
 func (m *machine) settleTimeUp() {
 	switch {
-	case !m.state.settling(), m.now.Before(m.state.settleAt()):
+	case !m.state.settling(), m.now.Before(m.state.settleTimer().At):
 		m.announced = 0 // fired early, or other calls were in flight: requested again
 	case m.state.onlyDraining():
 		m.abandonAll("no answer within " + DrainTime.String() + " of the cancellation")

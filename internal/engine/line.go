@@ -184,7 +184,7 @@ type LinePlace struct {
 // also if the start would be rejected. d's input must be JSON.
 func (p *Plan) StartLine(d *Start, at time.Time) (place LinePlace, ok bool) {
 	c := &d.Created
-	if p.line == nil || d.Queued || isEmptyInput(c.Input) || checkCreated(c) != nil {
+	if p.line == nil || d.Queued || isEmptyInput(c.Input) || checkParameters(c) != nil {
 		return place, false
 	}
 	limits := MergeLimits(p.root.Workflow.Limits, c.Limits)
@@ -208,7 +208,7 @@ func (r *Run) LinePlace(c *CallFunc) (place LinePlace, ok bool) {
 	g, s := r.graph, &r.state
 	if s.plan.line == nil || s.Status != event.StatusRunning || s.Ending != nil || r.cut || !lineLimits(s.Limits) ||
 		len(g.Running) != 1 || g.Running[0] != c.Step || len(g.Ready)+len(g.Queued) > 0 || s.Waits.IsOpen() ||
-		s.Loop.Out() != 1 || s.Loop.Late()+s.Loop.Sleeping()+s.Loop.Due() > 0 {
+		s.Loop.Out() != 1 || s.Loop.Late()+s.Timers.Retries()+s.Loop.Due() > 0 {
 		return place, false
 	}
 	st := g.Step(c.Step)

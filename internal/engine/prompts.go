@@ -13,9 +13,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// approvalNote is replaced in prompts with the note of the last approval on the path to the step.
-const approvalNote = "{{APPROVAL_NOTE}}"
-
 // prompt builds the user message and the system prompt of an agent step.
 func (s *state) prompt(n *plan.Node, t graph.Token, d *event.StepStarted) *event.Failure {
 	f := s.graph.FlowIn(t.Scope)
@@ -67,7 +64,7 @@ func (s *state) prompt(n *plan.Node, t graph.Token, d *event.StepStarted) *event
 			break
 		}
 		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From},
-			map[string]string{approvalNote: s.noteAt(t.From)})
+			map[string]string{plan.ApprovalNote: s.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
 	switch {

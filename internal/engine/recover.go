@@ -10,26 +10,37 @@ import (
 // the fold left it: open waits with their timers, the steps of blocks and sub-flows around them,
 // tokens, and loop iterations. Scopes are examined again because a fold decides nothing. A paused
 // run has no call to issue again and needs no event.
-func (m *machine) handleRecovered(d Recovered) {
+func (m *machine) handleRecovered(d Recovered) error {
+	if m.state.Status.Ended() {
+		return ErrEnded
+	}
 	if m.state.Status == event.StatusRunning {
 		m.emit(0, "", &event.RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
 	m.graph.WakeAll()
 	m.resumeCalls(d.Lost, "the process that made the call died")
+	return nil
 }
 
 // handleReopen continues a run that was ended by a limit (D20).
-func (m *machine) handleReopen(d Reopen) {
+func (m *machine) handleReopen(d Reopen) error {
+	switch {
+	case m.state.Status != event.StatusFailed || m.state.Limit == "":
+		return ErrNotReopenable
+	case m.state.Limit == event.CodeParentBudget && d.Above == nil:
+		return ErrAbove
+	}
 	limits := MergeLimits(*m.state.Limits, d.Limits)
 	m.emit(0, "", &event.RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(),
 		Trace: event.Clean(d.Trace)})
 	if m.state.Ending != nil {
 		m.cancelScope(0, "the run failed")
 		m.abandon(endedBefore)
-		return
+		return nil
 	}
 	m.resumeCalls(d.Lost, endedBefore)
 	m.callWithheld()
+	return nil
 }
 
 // Reasons of RunResumed after which calls in flight are made again.

@@ -43,22 +43,17 @@ func checkCallReserved(s *state, ev *event.Event, d *event.CallReserved) string 
 	return ""
 }
 
-func (m *machine) checkReserve(d CallReserve) error {
-	key, c := m.openWork(d.ID, false)
-	if c == nil {
-		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
+func (m *machine) handleReserve(d CallReserve) error {
+	key, c, err := m.state.openWork(d.ID, false)
+	if err != nil {
+		return err
 	}
-	_, err := m.grant(key, c, d)
-	return err
-}
-
-func (m *machine) handleReserve(d CallReserve) {
-	key, c := m.openWork(d.ID, false)
-	if v, err := m.grant(key, c, d); err == nil && v != nil {
+	v, err := m.grant(key, c, d)
+	if v != nil {
 		m.emitStep(c.Step, &event.CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model,
-			Output: v.Output,
-			Bound:  v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
+			Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
+	return err
 }
 
 // grant decides what a model call may use. A nil session without an error means that nothing is to

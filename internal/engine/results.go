@@ -20,6 +20,7 @@ func (m *machine) pinned(pins event.Value) {
 }
 
 func (m *machine) handleModel(d ModelResult) {
+	m.pinned(d.Pins)
 	key, c := m.state.openCall(d.ID, loop.Model)
 	if c == nil { // settled, see Activate
 		return
@@ -108,6 +109,7 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 }
 
 func (m *machine) handleTool(d ToolResult) {
+	m.pinned(d.Pins)
 	key, c := m.state.openCall(d.ID, loop.Tool)
 	if c == nil { // settled, see Activate
 		return
@@ -229,11 +231,6 @@ func (m *machine) applyCounter(id int, key string, c *Counter) {
 	m.returned(key, m.state.Loop.Call(key),
 		&FuncResult{Update: map[string]event.Value{c.Field: c.Next(seen.Get(c.Field))},
 			Native: seen.Native()})
-}
-
-func (m *machine) handleNote(d FuncNote) {
-	key, c := m.state.openCall(d.ID, loop.Func)
-	m.emitStep(c.Step, &event.FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
 }
 
 // callFailed decides what follows a failed call of a tool or function node, or of a model that has

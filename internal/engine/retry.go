@@ -32,7 +32,7 @@ func (m *machine) handled(id int, key string, f *event.Failure, cause error, fin
 func (m *machine) retry(id int, f event.Failure, cause error) (time.Duration, bool) {
 	p := m.graph.StepNode(id).Retry
 	done := m.graph.Step(id).Retries
-	if p == nil || done >= p.MaxRetries || m.state.isFailing() || m.graph.Step(id).IsExpired() || !matches(p.On, f) ||
+	if p == nil || done >= p.MaxRetries || m.state.isFailing() || m.graph.Step(id).Expired || !matches(p.On, f) ||
 		f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && event.CodeIs(f.Code, event.Persistent) {
 		return 0, false
@@ -137,7 +137,7 @@ func (m *machine) handledByProgram(id int, key string, f *event.Failure, cause e
 		p, done := n.Retry, m.graph.Step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || event.CodeIs(f.Code, event.Refused) || m.state.isFailing() ||
-			m.graph.Step(id).IsExpired():
+			m.graph.Step(id).Expired:
 			m.failForGood(id, *f)
 		case act.DelayMS != nil:
 			m.retryCall(id, key, milliseconds(*act.DelayMS), *f)

@@ -58,16 +58,14 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 		return Decision{}, nil
 	}
 	for _, in := range inputs {
-		if len(inputs) > 1 && !result(in.Data) {
-			return Decision{}, fmt.Errorf("%T must be the only input of an activation", in.Data)
-		}
-		if err := r.check(in.Data); err != nil {
+		if err := r.check(in.Data, len(inputs)); err != nil {
 			return Decision{}, err
 		}
 	}
 	r.out = r.mem.room()
 	r.beginCommands()
-	if r.cut {
+	wasCut := r.cut
+	if wasCut {
 		r.graph.WakeAll()
 	} else {
 		r.graph.Sleep()
@@ -79,7 +77,12 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 		} else {
 			r.now = r.state.At
 		}
-		r.handle(in.Data)
+		if f, ok := in.Data.(*FuncResult); ok { // not copied
+			r.handleFunc(f)
+		} else if err := in.Data.handle(&r.machine); err != nil { // the only input, and without an event
+			r.cut, r.out = wasCut, nil
+			return Decision{}, err
+		}
 		r.advance()
 	}
 	d = Decision{Events: r.mem.commitEvents(r.out), Commands: r.takeCommands(r.out)}
@@ -95,13 +98,22 @@ func microseconds(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// result reports whether an input answers a command; only such inputs are batched.
-func result(d InputData) bool {
-	switch d.(type) {
-	case ModelResult, ToolResult, ToolHeld, FuncResult, *FuncResult, TimerDue:
-		return true
+// check rejects one of n inputs before anything changes, unless handling it alone finds out whether
+// the run can accept it.
+func (m *machine) check(in InputData, n int) error {
+	_, starts := in.(Start)
+	answer, ok := in.(result)
+	switch {
+	case n > 1 && !ok:
+		return fmt.Errorf("%T must be the only input of an activation", in)
+	case m.state.Created == nil && !starts:
+		return ErrNotStarted
+	case in == nil:
+		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
+	case ok:
+		return answer.check(&m.state)
 	}
-	return false
+	return nil
 }
 
 // Open returns the commands without result, to be issued again after a fold, in the order in which

@@ -47,10 +47,9 @@ func (m *machine) acceptsSignal(w *waits.Wait, value event.Value) (event.Value, 
 	return fitted, ok && err == nil, nil // a filter that cannot be evaluated rejects the value
 }
 
-func (m *machine) handleSignal(d Answer) {
+func (m *machine) handleSignal(d Answer) error {
 	ans, in, err := m.readSignal(d)
 	switch {
-	case err != nil:
 	case ans != nil:
 		if m.state.Status == event.StatusPaused {
 			m.emit(0, "", &event.RunResumed{Reason: "answer"})
@@ -59,6 +58,7 @@ func (m *machine) handleSignal(d Answer) {
 	case in != nil:
 		m.emit(0, "", in)
 	}
+	return err
 }
 
 // takeKept ends a wait that has just been opened with a signal that arrived earlier.

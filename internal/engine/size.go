@@ -57,7 +57,7 @@ func (s *state) roomFor(n *plan.Node, t graph.Token) bool {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
-			return int64(strings.Count(p.Text, approvalNote))*int64(len(s.noteAt(t.From))) <= left
+			return int64(strings.Count(p.Text, plan.ApprovalNote))*int64(len(s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
 		return n.Value == nil || n.Value.Size(s.envBefore(t), left) <= left

@@ -192,7 +192,7 @@ func (m *machine) startStep(id int, n *plan.Node) {
 		}
 		m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Output: v}), m.state.plan.out...)
 	case workflow.KindSleep:
-		if !m.state.Loop.IsAsleep(id) {
+		if !m.state.isAsleep(id) {
 			m.completeStep(id, m.mem.completed.alloc(event.StepCompleted{Same: true}), m.state.plan.out...)
 		}
 	case workflow.KindEnd:

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,6 +31,8 @@ type state struct {
 	graph runGraph
 	Loop  loop.Loop
 	Waits waits.Waits
+	// Timers are the running timers of steps, calls and waits.
+	Timers timer.Table
 
 	// kept converts large texts into stored texts.
 	kept *textStore

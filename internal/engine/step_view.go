@@ -74,7 +74,7 @@ func (r *Run) IsBusy() bool {
 	if r.state.Status.Ended() || r.state.Status == event.StatusPending {
 		return false
 	}
-	return r.state.Loop.Out() > 0 || r.state.Loop.Due() > 0 || r.state.Loop.Sleeping() > 0
+	return r.state.Loop.Out() > 0 || r.state.Loop.Due() > 0 || r.state.Timers.Retries() > 0
 }
 
 // Pending returns the nodes of the run's own graph that are running or would run next: running

@@ -44,6 +44,7 @@ type Hold struct {
 
 // handleHeld opens the wait of a call that needs a person.
 func (m *machine) handleHeld(d ToolHeld) {
+	m.pinned(d.Pins)
 	key, c := m.state.openCall(d.ID, loop.Tool)
 	if c == nil { // settled, see Activate
 		return
@@ -81,17 +82,6 @@ func cleanAll(texts []string) []string {
 		out = append(out, event.Clean(s))
 	}
 	return out
-}
-
-// checkHold rejects a hold from which no wait can be opened.
-func checkHold(d ToolHeld) error {
-	h := d.Hold
-	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal &&
-		h.Below != nil
-	if !isKind || h.Binding == "" {
-		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
-	}
-	return checkValues(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)
 }
 
 // continueHeld continues a held call after a person answered. An approved call needs nothing here:

@@ -1,30 +1,26 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// stateOf returns the fields of an input that is the initial state (Rules.InputIsState); an empty
-// input has none.
-func stateOf(input event.Value) (map[string]event.Value, error) {
+// initialState returns the typed state that an input is (Rules.InputIsState), which is JSON; an
+// empty input has no fields. Errors: ErrState.
+func initialState(input event.Value) (typed.State, error) {
 	if isEmptyInput(input) {
-		return nil, nil
+		return typed.State{}, nil
+	}
+	if state, ok := typed.Split(input); ok {
+		return state, nil
 	}
 	var fields map[string]event.Value
-	if err := json.Unmarshal(input, &fields); err != nil {
-		return nil, ErrState
+	if json.Unmarshal(input, &fields) != nil {
+		return typed.State{}, ErrState
 	}
-	return fields, nil
-}
-
-// isFields reports whether stateOf accepts a value, which is JSON: it must be an object or null.
-func isFields(v event.Value) bool {
-	v = bytes.TrimLeft(v, " \t\r\n")
-	return len(v) > 0 && (v[0] == '{' || v[0] == 'n')
+	return typed.StateOf(fields, 0), nil
 }
 
 // State returns the current typed state of the run itself, by top-level field, without changes made

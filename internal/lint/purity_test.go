@@ -11,7 +11,8 @@ import (
 // loggers: the same input produces the same output, on every driver (D1, D4).
 var purePackages = []string{"internal/engine", "internal/engine/event", "internal/engine/graph",
 	"internal/engine/ledger", "internal/engine/loop", "internal/engine/plan", "internal/engine/prompt",
-	"internal/engine/typed", "internal/engine/waits", "internal/expr", "workflow", "internal/chat",
+	"internal/engine/timer", "internal/engine/typed", "internal/engine/waits", "internal/expr", "workflow",
+	"internal/chat",
 	"internal/compact", "internal/project", "internal/schedule"}
 
 // impure lists packages that a pure package may not import, including standard library packages

@@ -2,8 +2,8 @@ package event
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/timer"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -16,11 +16,11 @@ import (
 // cut off or broke off is unknown (D10, D14).
 func (d *ModelFailed) IsFree() bool { return d.Usage == nil && CodeIs(d.Error.Code, Free) }
 
-// StepTimeoutPrefix is the prefix of the ids of the timers of step timeouts.
-const StepTimeoutPrefix = "timeout:"
-
 // IsStepTimeout reports whether the timer is the timeout of a step.
-func (d *TimerFired) IsStepTimeout() bool { return strings.HasPrefix(d.Timer, StepTimeoutPrefix) }
+func (d *TimerFired) IsStepTimeout() bool {
+	k, ok := timer.Parse(d.Timer)
+	return ok && k.Kind == timer.Timeout
+}
 
 // IsHeld reports whether the call that the wait is about was not made. It counts as a call once it
 // is made.

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"time"
-
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
@@ -46,8 +44,8 @@ type work[L any] struct {
 	Stop string
 	// Flow is the sub-flow that the step runs.
 	Flow int
-	// expiry is the timer of the step's timeout; nil means it has none.
-	expiry *expiry
+	// Expired reports that the step's timeout has passed.
+	Expired bool
 	// result is the last result of the step, and changed is what it changes in View. Both are set
 	// only during the activation that received the result.
 	result  event.Data
@@ -99,30 +97,8 @@ func (m *workPool[L]) end(w *work[L], awaited bool) *work[L] {
 	return m.empty
 }
 
-// expiry is the timer of a step's timeout.
-type expiry struct {
-	at    time.Time
-	seq   uint64 // the event that started it
-	fired bool
-}
-
-// ExpireAt starts the timer of the step's timeout; seq is the event that starts it.
-func (s *Step[L]) ExpireAt(at time.Time, seq uint64) { s.expiry = &expiry{at: at, seq: seq} }
-
-// Expiry returns when the step's timeout expires and the event that started the timer. It returns
-// false if there is no timer or it has fired.
-func (s *Step[L]) Expiry() (at time.Time, seq uint64, ok bool) {
-	if s.expiry == nil || s.expiry.fired {
-		return time.Time{}, 0, false
-	}
-	return s.expiry.at, s.expiry.seq, true
-}
-
-// Expire records that the step's timeout has expired.
-func (s *Step[L]) Expire() { s.expiry.fired = true }
-
-// IsExpired reports whether the step's timeout has expired.
-func (s *Step[L]) IsExpired() bool { return s.expiry != nil && s.expiry.fired }
+// Expire records that the step's timeout has passed.
+func (s *Step[L]) Expire() { s.Expired = true }
 
 // Await records the wait that the step has opened.
 func (s *Step[L]) Await(wait string) { s.Wait = wait }

@@ -179,7 +179,6 @@ func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 			l.cancelled = &at
 		default:
 			l.end(w, key)
-			delete(l.timers, CallTimer(key))
 		}
 	}
 }

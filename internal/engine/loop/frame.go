@@ -136,15 +136,12 @@ func (l *Loop) StartExec(w World, step, before int) {
 	}
 }
 
-// End removes a step that has ended: its calls in flight are cancelled, its timer and its
-// conversations are dropped.
+// End removes a step that has ended: its calls in flight are cancelled, and its conversations are
+// dropped.
 func (l *Loop) End(w World, step int, at time.Time) {
 	st := w.Step(step)
 	if st.Calls > 0 {
 		l.drop(w, at, func(c *Call) bool { return c.Step == step })
-	}
-	if len(l.timers) > 0 {
-		delete(l.timers, StepTimer(step))
 	}
 	l.clearDue(st)
 	st.Notes = nil

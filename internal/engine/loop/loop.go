@@ -28,7 +28,7 @@ type World interface {
 	// Keep returns the text in the form in which the run keeps it: large texts may leave memory.
 	Keep(t text.Text) text.Text
 	// Settle ends what is reserved for a call: for its last attempt or, if gone is set, for the
-	// whole call.
+	// whole call, whose timer ends too.
 	Settle(key string, c *Call, gone bool)
 }
 
@@ -46,9 +46,8 @@ const Shared = "run"
 // Loop is the state of a run's calls and agent loops. The zero Loop has made no calls. It is not
 // safe for concurrent use.
 type Loop struct {
-	convs  map[string][]chat.Message
-	calls  calls
-	timers map[string]Timer
+	convs map[string][]chat.Message
+	calls calls
 	// cooling is the set of agents that stay with a fallback.
 	cooling map[string]cooldown
 
@@ -87,9 +86,6 @@ func (l *Loop) Due() int { return int(l.due) }
 
 // Busy returns the number of steps with a call in flight.
 func (l *Loop) Busy() int { return int(l.busy) }
-
-// Sleeping returns the number of calls and steps that wait for their retry timer.
-func (l *Loop) Sleeping() int { return len(l.timers) }
 
 // CancelledAt returns when a call in flight was last cancelled, or the run was while calls in
 // flight could still finish; zero means never.

@@ -8,5 +8,9 @@
 // The package knows nothing of runs, steps and events, and does not call the program's functions.
 package plan
 
-// PreviousOutput is replaced by the step's input in prompts (S0-11).
-const PreviousOutput = "{{PREVIOUS_OUTPUT}}"
+// Tokens of prompts: the step's input (S0-11), and the note of the last approval on the path to the
+// step.
+const (
+	PreviousOutput = "{{PREVIOUS_OUTPUT}}"
+	ApprovalNote   = "{{APPROVAL_NOTE}}"
+)

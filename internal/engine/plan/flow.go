@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,6 +30,9 @@ type Flow struct {
 	Reach []Set
 	Funcs int  // number of nodes that are Go functions
 	Loops bool // there are loops that are counted
+	// Notes reports whether a text of the workflow or of a sub-flow may contain ApprovalNote. It is
+	// set for the workflow of the run.
+	Notes bool
 	// Output is Workflow.Output, OutputSchema the schema that the output of a run must match; nil
 	// means none.
 	Output       *expr.Value
@@ -91,8 +95,17 @@ func IsFreeJoin(n *Node) bool { return n.Kind == workflow.KindJoin && n.ForkInde
 // Compile compiles a workflow. It returns an error for problems such as a template that cannot be
 // parsed.
 func Compile(w *workflow.Workflow, expressions expr.Compiler) (*Flow, error) {
-	return compileFlow(w, expressions, 0)
+	f, err := compileFlow(w, expressions, 0)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := w.Canonical()
+	f.Notes = noteName.Match(texts)
+	return f, err
 }
+
+// noteName matches the name of ApprovalNote in JSON, and escapes with which it can be written there.
+var noteName = regexp.MustCompile(`APPROVAL_NOTE|\\u00[45]`)
 
 func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*Flow, error) {
 	if depth > workflow.MaxFlowDepth {

@@ -47,9 +47,6 @@ type Wait struct {
 	Closed string
 	// Ended is the number of the event that ended the wait, 0 while it is open.
 	Ended uint64
-
-	seq   uint64 // of the event that opened it
-	fired [2]bool
 }
 
 // IsOpen reports whether the wait accepts an answer.
@@ -126,7 +123,7 @@ func (s *Waits) CheckOpened(d *event.WaitOpened) string {
 
 // ApplyOpened adds a wait. The queue waits for its answer.
 func (s *Waits) ApplyOpened(ev *event.Event, d *event.WaitOpened) {
-	w := Wait{WaitOpened: *d, Number: len(s.list) + 1, Step: ev.Step, Since: ev.At, seq: ev.Seq}
+	w := Wait{WaitOpened: *d, Number: len(s.list) + 1, Step: ev.Step, Since: ev.At}
 	w.Input = nil // only in the event
 	place := len(s.list)
 	s.list = append(s.list, w)

@@ -2,7 +2,6 @@ package waits_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -43,41 +42,6 @@ func (j *journal) answer(a waits.Answer) error {
 	}
 	j.s.ApplyAnswered(ev, d)
 	return nil
-}
-
-func timers(s *waits.Waits) []string {
-	var out []string
-	for _, t := range s.Timers() {
-		out = append(out, t.ID)
-	}
-	return out
-}
-
-// TestTimers checks that timers run while their wait is open, and that each fires once.
-func TestTimers(t *testing.T) {
-	t.Parallel()
-	j := &journal{t: t}
-	at := time.Unix(99, 0)
-	j.open(1, event.WaitOpened{Wait: "b", Kind: workflow.WaitQuestion, Deadline: at, Remind: at})
-	j.open(2, event.WaitOpened{Wait: "a", Kind: workflow.WaitQuestion, Remind: at})
-	if got, want := timers(&j.s), []string{"deadline:b", "remind:a", "remind:b"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	j.s.Fire("remind:b")
-	if _, ok := j.s.Timer("remind:b"); ok {
-		t.Error("a timer that fired still runs")
-	}
-	if err := j.answer(waits.Answer{Wait: "a", Value: event.Value("1")}); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := timers(&j.s), []string{"deadline:b"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for _, id := range []string{"deadline:a", "deadline:c", "retry:1", ""} {
-		if _, ok := j.s.Timer(id); ok {
-			t.Errorf("%q is no timer that runs", id)
-		}
-	}
 }
 
 // TestFind checks that an answer without an id is for the only open wait, for the oldest if an open
