@@ -29,19 +29,11 @@ func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, e
 	return true, nil
 }
 
-// maxBuf is the maximum size of the record buffer that an actor keeps for the next record.
-const maxBuf = 4 << 10
-
 // append builds the data of one transaction. The next append overwrites it.
 func (a *actor) append(events []event.Event, batch []*message) (journal.Append, error) {
-	ap, err := held.NewAppend(a.run, a.id, events, a.buf, a.d.keepsEvents)
+	ap, err := held.NewAppend(a.run, a.id, events, &a.buf, a.d.keepsEvents)
 	if err != nil {
 		return ap, err
-	}
-	if ap.Events == nil {
-		if a.buf = ap.Record.Data; cap(a.buf) > maxBuf {
-			a.buf = nil
-		}
 	}
 	ap.Create, ap.Epoch = a.create, a.epoch
 	ap.Blobs = append(slices.Clip(a.blobs), ap.Blobs...)
@@ -224,11 +216,8 @@ func (a *actor) quarantine(cause error) error {
 	if !a.owned || a.reread() != nil {
 		return q
 	}
-	end := []event.Event{{
-		Seq: a.run.Seq() + 1, At: a.d.now(),
-		Data: &event.RunFailed{Error: event.Failure{Code: held.CodeOf(cause), Message: cause.Error()}},
-	}}
-	if a.run.Status().Ended() || a.run.Apply(end) != nil {
+	end := held.Fail(a.run, a.d.now(), cause)
+	if end == nil {
 		return q
 	}
 	if ok, err := a.commit(engine.Decision{Events: end}, nil); ok && err == nil {

@@ -75,7 +75,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			continue
 		}
 		in := engine.Input{At: m.at, Data: m.data}
-		if m.done == nil && held.IsResult(m.data) {
+		if m.done == nil && engine.IsResult(m.data) {
 			group = append(group, in)
 			continue
 		}

@@ -73,10 +73,10 @@ func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
 }
 
 // NewAppend builds the stored form of events that a decision added to a run: records, blobs, status
-// and notices. buf is used for the data of the first record, which the next use of buf overwrites;
-// nil allocates a new buffer. asValues keeps events that can be encoded as values, for a
-// journal.EventKeeper. The caller adds the data about the run's owner, and validates the result.
-func NewAppend(run *engine.Run, id string, events []event.Event, buf []byte, asValues bool) (journal.Append, error) {
+// and notices. buf is the buffer for the data of the first record, which the next use of buf
+// overwrites. asValues keeps events that can be encoded as values, for a journal.EventKeeper. The
+// caller adds the data about the run's owner, and validates the result.
+func NewAppend(run *engine.Run, id string, events []event.Event, buf *[]byte, asValues bool) (journal.Append, error) {
 	ap := journal.Append{
 		Run: id, At: events[len(events)-1].At,
 		Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},
@@ -88,6 +88,12 @@ func NewAppend(run *engine.Run, id string, events []event.Event, buf []byte, asV
 		return ap, nil
 	}
 	var err error
-	ap.Record, ap.More, ap.Blobs, err = journal.EncodeParts(buf, events)
+	ap.Record, ap.More, ap.Blobs, err = journal.EncodeParts(*buf, events)
+	if *buf = ap.Record.Data; cap(*buf) > maxBuf {
+		*buf = nil
+	}
 	return ap, err
 }
+
+// maxBuf is the maximum size of the buffer that is kept for the next record.
+const maxBuf = 4 << 10

@@ -186,16 +186,13 @@ func (c *Common) settle(t *Turn) {
 // store stores events. If stored is false and err is nil, they are not stored and the run has to be
 // reloaded.
 func (c *Common) store(ctx context.Context, events []event.Event) (stored bool, err error) {
-	ap, err := NewAppend(c.run, c.id, events, c.buf, c.cs.keepsEvents)
+	ap, err := NewAppend(c.run, c.id, events, &c.buf, c.cs.keepsEvents)
 	if err == nil {
 		ap.Epoch, ap.Common, ap.Release = c.head.Epoch, true, Rests(c.run)
 		err = ap.Validate()
 	}
 	if err != nil {
 		return false, &DefectError{err}
-	}
-	if ap.Events == nil && cap(ap.Record.Data) <= maxBuf {
-		c.buf = ap.Record.Data
 	}
 	switch err := c.cs.cfg.Store.Append(ctx, ap); {
 	case err == nil:
@@ -219,9 +216,6 @@ func (c *Common) store(ctx context.Context, events []event.Event) (stored bool, 
 	return true, nil
 }
 
-// maxBuf is the maximum size of the record buffer that is kept for the next record.
-const maxBuf = 4 << 10
-
 // Rests reports whether nothing has to be done for a run before the next request; such a run has no
 // owner. A pending run does not rest: it has to begin in its turn.
 func Rests(run *engine.Run) bool {
@@ -233,17 +227,25 @@ func Rests(run *engine.Run) bool {
 func (c *Common) uncertain(ctx context.Context, ap journal.Append, cause error) (bool, error) {
 	c.cs.cfg.Logger.Warn("the store is temporarily unavailable; retrying", "run", c.id, "err", cause)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause(ctx, wait) {
 			return false, cause
 		}
 		stored, err := HasStored(ctx, c.cs.cfg.Store, ap)
 		if err == nil || IsPermanent(err) {
 			return stored, err
 		}
+	}
+}
+
+// pause waits, and reports whether ctx is still active.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -268,17 +270,25 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 	if c.catchUp(ctx) != nil {
 		return q
 	}
-	end := []event.Event{{
-		Seq: c.run.Seq() + 1, At: c.cs.cfg.Now().UTC().Truncate(time.Microsecond),
-		Data: &event.RunFailed{Error: event.Failure{Code: CodeOf(cause), Message: cause.Error()}},
-	}}
-	if c.run.Status().Ended() || c.run.Apply(end) != nil {
+	end := Fail(c.run, c.cs.cfg.Now().UTC().Truncate(time.Microsecond), cause)
+	if end == nil {
 		return q
 	}
 	if stored, err := c.store(ctx, end); !stored || err != nil {
 		c.run = nil
 	}
 	return q
+}
+
+// Fail ends a run as failed after an internal error, and returns the event that does so; nil if the
+// run cannot end.
+func Fail(run *engine.Run, at time.Time, cause error) []event.Event {
+	end := []event.Event{{Seq: run.Seq() + 1, At: at,
+		Data: &event.RunFailed{Error: event.Failure{Code: CodeOf(cause), Message: cause.Error()}}}}
+	if run.Status().Ended() || run.Apply(end) != nil {
+		return nil
+	}
+	return end
 }
 
 // Create stores a new run that is held in common. Errors: journal.ErrExists; *journal.BusyError;
@@ -290,7 +300,7 @@ func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 	if err != nil {
 		return err
 	}
-	ap, err := NewAppend(run, id, dec.Events, nil, cs.keepsEvents)
+	ap, err := NewAppend(run, id, dec.Events, new([]byte), cs.keepsEvents)
 	if err != nil {
 		return err
 	}
@@ -311,11 +321,7 @@ func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
 			}
 			break
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause(ctx, wait) {
 			return fmt.Errorf("start run %s: %w", id, err)
 		}
 	}

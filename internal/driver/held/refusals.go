@@ -21,16 +21,6 @@ var refusals = []error{
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 
-// IsResult reports whether an input is the result of a call or a timer. Results that are available
-// together are decided together; every other input is decided individually.
-func IsResult(d engine.InputData) bool {
-	switch d.(type) {
-	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, *engine.FuncResult, engine.TimerDue:
-		return true
-	}
-	return false
-}
-
 // IsRefusal reports whether err is the engine's rejection of an input. Every other error is an
 // internal error.
 func IsRefusal(err error) bool {
