@@ -137,7 +137,7 @@ func (m *machine) cancelCalls(match func(*loop.Call) bool) {
 func (s *state) timers(seq uint64) []Command {
 	var cmds []Command
 	for _, t := range s.Timers.Before(seq) {
-		cmds = append(cmds, startTimer(t))
+		cmds = append(cmds, startTimer(*t))
 	}
 	return cmds
 }

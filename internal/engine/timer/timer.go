@@ -2,7 +2,6 @@ package timer
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +90,7 @@ type Timer struct {
 // Table holds the running timers of a run. The zero Table has none. It is not safe for concurrent
 // use.
 type Table struct {
-	timers  map[Key]Timer
+	timers  map[Key]*Timer
 	retries int // number of timers of kind Retry
 }
 
@@ -99,9 +98,9 @@ type Table struct {
 func (t *Table) Start(x Timer) {
 	t.Stop(x.Key)
 	if t.timers == nil {
-		t.timers = map[Key]Timer{}
+		t.timers = map[Key]*Timer{}
 	}
-	if t.timers[x.Key] = x; x.Kind == Retry {
+	if t.timers[x.Key] = &x; x.Kind == Retry {
 		t.retries++
 	}
 }
@@ -118,31 +117,29 @@ func (t *Table) Stop(k Key) {
 
 // Get returns a running timer, or false if it is not running.
 func (t *Table) Get(k Key) (Timer, bool) {
-	if len(t.timers) == 0 {
-		return Timer{}, false
+	if x := t.timers[k]; x != nil {
+		return *x, true
 	}
-	x, ok := t.timers[k]
-	return x, ok
+	return Timer{}, false
 }
 
 // Retries returns the number of running retry timers.
 func (t *Table) Retries() int { return t.retries }
 
 // Before returns the timers that were started before event seq: by kind, and then by step or id.
-func (t *Table) Before(seq uint64) []Timer {
-	if len(t.timers) == 0 {
-		return nil
-	}
-	return slices.SortedFunc(func(yield func(Timer) bool) {
-		for x := range maps.Values(t.timers) {
-			if x.Seq < seq && !yield(x) {
-				return
-			}
+// They must not be modified.
+func (t *Table) Before(seq uint64) []*Timer {
+	var out []*Timer
+	for _, x := range t.timers {
+		if x.Seq < seq {
+			out = append(out, x)
 		}
-	}, func(a, b Timer) int {
+	}
+	slices.SortFunc(out, func(a, b *Timer) int {
 		if a.Kind == b.Kind && a.Kind != Timeout {
 			return strings.Compare(a.String(), b.String())
 		}
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Step, b.Step))
 	})
+	return out
 }
