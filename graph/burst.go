@@ -205,6 +205,7 @@ func (w *walk[S]) Check(condition int) (holds, ok bool) {
 }
 
 // outputs is View.seen.
+//nolint:unparam // the signature is that of View.seen
 func (w *walk[S]) outputs() map[string]program.Value {
 	w.asked = true
 	return nil
@@ -215,7 +216,8 @@ func (w *walk[S]) Count(c program.Counter) bool {
 	if w.d.c.codec.matchesFold(c.Field) {
 		return false
 	}
-	n, i := 0, w.counted(c.Field)
+	var n int
+	i := w.counted(c.Field)
 	if i >= 0 {
 		n = w.counts[i].n
 	} else {

@@ -85,7 +85,7 @@ type burstWorld struct {
 	nodes int
 }
 
-func (w *burstWorld) sees(format string, args ...any) {
+func (w *burstWorld) seesf(format string, args ...any) {
 	w.seen = append(w.seen, fmt.Sprintf(format, args...))
 }
 
@@ -104,7 +104,7 @@ func (w *burstWorld) records(ctx context.Context) string {
 func (w *burstWorld) do(n burstNode, id string) func(context.Context, *burstState) error {
 	return func(ctx context.Context, s *burstState) error {
 		w.calls[id]++
-		w.sees("%s %d: %s", id, w.calls[id], s)
+		w.seesf("%s %d: %s", id, w.calls[id], s)
 		s.N++
 		switch n.op {
 		case "nothing":
@@ -154,7 +154,7 @@ func (w *burstWorld) do(n burstNode, id string) func(context.Context, *burstStat
 			}
 		case "once":
 			v, err := graph.Once(ctx, "key", func(context.Context) (int, error) { return s.N, nil })
-			w.sees("once %d %v", v, err)
+			w.seesf("once %d %v", v, err)
 			return err
 		case "nan":
 			if s.X = math.NaN(); w.calls[id] > 1 {
@@ -163,20 +163,20 @@ func (w *burstWorld) do(n burstNode, id string) func(context.Context, *burstStat
 		case "utf8":
 			s.Text = "a\xffb"
 		case "read":
-			w.sees("journal %s", w.records(context.WithoutCancel(ctx)))
+			w.seesf("journal %s", w.records(context.WithoutCancel(ctx)))
 		case "done":
 			select {
 			case <-ctx.Done():
-				w.sees("done %v", ctx.Err())
+				w.seesf("done %v", ctx.Err())
 			default:
-				w.sees("continues %v", ctx.Err())
+				w.seesf("continues %v", ctx.Err())
 			}
 		case "cancel":
 			if n.n == 0 {
-				w.sees("cancelled %v", w.drive.Cancel(context.WithoutCancel(ctx), w.run, "as the graph wants"))
+				w.seesf("cancelled %v", w.drive.Cancel(context.WithoutCancel(ctx), w.run, "as the graph wants"))
 			}
 		case "touch":
-			w.sees("resumed %v", w.drive.Resume(context.WithoutCancel(ctx), w.run))
+			w.seesf("resumed %v", w.drive.Resume(context.WithoutCancel(ctx), w.run))
 		}
 		return nil
 	}
@@ -197,7 +197,7 @@ func (w *burstWorld) add(b *graph.Builder[burstState], nodes []burstNode) {
 		case "output":
 			b.Then(graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[burstState]) (
 				graph.Result[burstState], error) {
-				w.sees("%s %s %s", id, c.Input, &c.State)
+				w.seesf("%s %s %s", id, c.Input, &c.State)
 				c.State.N++
 				return graph.Result[burstState]{Update: &c.State, Output: id}, nil
 			}))
@@ -232,10 +232,10 @@ func runBurst(t *testing.T, nodes []burstNode, stepByStep bool, steps int) strin
 		t.Fatal(err)
 	}
 	st, err := d.Wait(t.Context(), w.run)
-	w.sees("status %v %v", st, err)
+	w.seesf("status %v %v", st, err)
 	head, err := home.Head(t.Context(), w.run)
-	w.sees("head %d %v %v %v %v", head.LastSeq, head.Updated, head.Ended, head.Outcome, err)
-	w.sees("records\n%s", w.records(t.Context()))
+	w.seesf("head %d %v %v %v %v", head.LastSeq, head.Updated, head.Ended, head.Outcome, err)
+	w.seesf("records\n%s", w.records(t.Context()))
 	if err := d.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,7 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 func (d *byAPI) cancel(t *testing.T, run string) {
 	t.Helper()
 	d.w.withTest(t).operate(op.CancelRun.Operation, &op.CancelIn{RunPath: op.RunPath{ID: run},
-		Patience: op.Patience{Wait: "1m"}}).is(http.StatusOK)
+		WaitOptions: op.WaitOptions{Wait: "1m"}}).is(http.StatusOK)
 }
 
 // byCLI decides through the command line, connected to the server or directly on its store.

@@ -90,12 +90,12 @@ func newLine(f *plan.Flow) *Line {
 		return nil
 	}
 	l := &Line{Nodes: make([]LineNode, len(f.Nodes)), Entry: entry}
-	any := false
+	found := false
 	for i := range f.Nodes {
 		l.Nodes[i] = lineNode(f, &f.Nodes[i])
-		any = any || l.Nodes[i].Kind == LineFunc
+		found = found || l.Nodes[i].Kind == LineFunc
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	return l
@@ -106,7 +106,7 @@ func lineNode(f *plan.Flow, n *plan.Node) LineNode {
 	if n.Header || n.Parent != "" || n.Node.If != nil || n.Timeout > 0 || n.CallTimeout > 0 || n.Budget != nil {
 		return l
 	}
-	ok := false
+	var ok bool
 	switch n.Kind {
 	case workflow.KindFunc:
 		if l.Checks, l.Else, ok = lineEdges(f, n); !ok {

@@ -31,7 +31,7 @@ var CancelRun = New(Operation{
 // CancelIn names a run to be stopped.
 type CancelIn struct {
 	RunPath
-	Patience
+	WaitOptions
 	Body *CancelInputBody `required:"false"`
 }
 

@@ -48,7 +48,7 @@ type Argument struct {
 func (o *Operation) Arguments() []Argument { return arguments(o.in, o.Tool.Args) }
 
 // Results returns the fields of the result of the tool.
-func (o *Operation) Results() []Argument { return arguments(o.out, o.Tool.Gives) }
+func (o *Operation) Results() []Argument { return arguments(o.out, o.Tool.Results) }
 
 // arguments returns the fields of a type that the texts name. A text without a field is a bug that
 // the first test finds.

@@ -64,9 +64,9 @@ type HTTP struct {
 // Tool describes a tool of the MCP server.
 type Tool struct {
 	Name, Title, About string
-	// Args are the arguments in the order of the schema. Gives are the fields of the result in the
+	// Args are the arguments in the order of the schema. Results are the fields of the result in the
 	// same way; nil if the result is a Run.
-	Args, Gives []Text
+	Args, Results []Text
 	// Next returns what a model should do after a result; nil means that the result has no such
 	// text.
 	Next func(out any) string
@@ -121,7 +121,7 @@ func (p *Op[In, Out]) Do(ctx context.Context, c *Caller, in *In) (Out, error) {
 // operation is carried out.
 func (p *Op[In, Out]) Target(in *In) string { return p.target(in, new(Out)) }
 
-// Call is Op.Do for doors that do not know the types: in is a pointer to an input, as Decode
+// Call is Op.Do for transports that do not know the types: in is a pointer to an input, as Decode
 // returns it.
 func (o *Operation) Call(ctx context.Context, c *Caller, in any) (any, error) {
 	if err := c.Require(o.Role); err != nil {
@@ -133,7 +133,7 @@ func (o *Operation) Call(ctx context.Context, c *Caller, in any) (any, error) {
 // ReturnsRun reports whether the result of the operation is a Run.
 func (o *Operation) ReturnsRun() bool { return o.out == reflect.TypeFor[Run]() }
 
-// Caller is who calls an operation, and through which door.
+// Caller is who calls an operation, and through which transport.
 type Caller struct {
 	*transport.Caller
 	// Channel is recorded with what the operation does to a run.

@@ -119,7 +119,7 @@ func TestOperation_Request(t *testing.T) {
 			`{"value":null}`: {op.SignalRun.Operation, &op.SignalIn{RunPath: op.RunPath{ID: "a/b"}, Name: "paid",
 			Key: "k", Body: &op.SignalBody{Value: []byte("null")}}},
 		`POST http://h/p/api/v1/runs/r/cancel?wait=1m map[Prefer:[wait=5]] `: {op.CancelRun.Operation,
-			&op.CancelIn{RunPath: op.RunPath{ID: "r"}, Patience: op.Patience{Wait: "1m", Prefer: "wait=5"}}},
+			&op.CancelIn{RunPath: op.RunPath{ID: "r"}, WaitOptions: op.WaitOptions{Wait: "1m", Prefer: "wait=5"}}},
 		`POST http://h/p/api/v1/runs/r/retry map[Content-Type:[application/json]] {}`: {op.RetryRun.Operation,
 			&op.RetryIn{RunPath: op.RunPath{ID: "r"}}},
 	} {
@@ -151,7 +151,7 @@ func TestOperation_Request(t *testing.T) {
 	}
 }
 
-// TestOp_Do checks that every door asks for the role first, and that the log gets what was done.
+// TestOp_Do checks that every transport asks for the role first, and that the log gets what was done.
 func TestOp_Do(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory,
@@ -212,18 +212,18 @@ func TestOp_Do(t *testing.T) {
 	}
 }
 
-// TestFieldError checks that an invalid field is named in the error, for each door.
+// TestFieldError checks that an invalid field is named in the error, for each transport.
 func TestFieldError(t *testing.T) {
 	t.Parallel()
-	_, err := op.Patience{Wait: "soon"}.Time()
+	_, err := op.WaitOptions{Wait: "soon"}.Time()
 	if !regexp.MustCompile(`query\.wait.*duration`).MatchString(err.Error()) ||
 		service.CodeOf(err) != service.CodeInvalid {
 		t.Errorf("%v (%s)", err, service.CodeOf(err))
 	}
-	if _, err := (op.Patience{Wait: "2h"}).Time(); err == nil {
+	if _, err := (op.WaitOptions{Wait: "2h"}).Time(); err == nil {
 		t.Error("a request may wait for two hours")
 	}
-	if d, err := (op.Patience{Prefer: "x, wait=90"}).Time(); d.Seconds() != 60 || err != nil {
+	if d, err := (op.WaitOptions{Prefer: "x, wait=90"}).Time(); d.Seconds() != 60 || err != nil {
 		t.Errorf("%v, %v", d, err)
 	}
 }

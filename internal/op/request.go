@@ -45,7 +45,7 @@ func (o *Operation) Request(ctx context.Context, base string, in any) (*http.Req
 			header.Set(headerKey, rand.Text())
 		case f.Tag.Get("header") != "" && !value.IsZero():
 			header.Set(f.Tag.Get("header"), textOf(value))
-		case f.Name == "Body" && !(value.Kind() == reflect.Pointer && value.IsNil()):
+		case f.Name == "Body" && (value.Kind() != reflect.Pointer || !value.IsNil()):
 			text, err := json.Marshal(value.Interface())
 			if err != nil {
 				return nil, fmt.Errorf("encode request: %w", err)
@@ -68,7 +68,7 @@ func (o *Operation) Request(ctx context.Context, base string, in any) (*http.Req
 
 // textOf returns a value as a part of a URL or of a header.
 func textOf(v reflect.Value) string {
-	if at, ok := v.Interface().(time.Time); ok {
+	if at, ok := reflect.TypeAssert[time.Time](v); ok {
 		return at.Format(time.RFC3339Nano)
 	}
 	return fmt.Sprint(v.Interface())

@@ -56,7 +56,7 @@ var RetryRun = New(Operation{
 // RetryIn specifies how a run continues as a new one.
 type RetryIn struct {
 	RunPath
-	Patience
+	WaitOptions
 	Body RetryBody
 	// Timeout is the timeout of the limits in seconds, which is what tools have.
 	Timeout int `tool:"timeoutSeconds" minimum:"1"`

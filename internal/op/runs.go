@@ -28,8 +28,8 @@ func (p RunPath) RunID() string { return p.ID }
 var aboutRun = Text{Name: "id", Alias: "runId",
 	About: "The id of the run, as execute_workflow or list_runs returned it. Required."}
 
-// Run is the result of an operation that creates, continues or stops a run. Each door shows the run
-// in its own form, after it has waited as the Patience of the input says.
+// Run is the result of an operation that creates, continues or stops a run. Each transport
+// shows the run in its own form, after it has waited as the WaitOptions of the input say.
 type Run struct {
 	ID string `json:"id"`
 }
@@ -37,8 +37,8 @@ type Run struct {
 // maxWait is the longest time that an HTTP request may wait for a run (SEC17).
 const maxWait = time.Minute
 
-// Patience specifies how long a caller waits for a run to end or to pause.
-type Patience struct {
+// WaitOptions specify how long a caller waits for a run to end or to pause.
+type WaitOptions struct {
 	Wait   string `query:"wait" doc:"Longest wait for the run to end or pause; a Go duration up to 1m" example:"10s"`
 	Prefer string `header:"Prefer" doc:"Like the parameter wait, in seconds (RFC 7240), capped at 60" example:"wait=10"`
 	// Seconds is the time for tools; nil means their default.
@@ -51,7 +51,7 @@ var aboutSeconds = Text{Name: "waitSeconds", About: "How long to wait for the ru
 
 // Time returns the time that an HTTP request waits; 0 means that it does not wait. The error is a
 // *FieldError.
-func (p Patience) Time() (time.Duration, error) {
+func (p WaitOptions) Time() (time.Duration, error) {
 	if p.Wait != "" {
 		d, err := Duration("query.wait", p.Wait)
 		if err == nil && d > maxWait {
@@ -69,8 +69,8 @@ func (p Patience) Time() (time.Duration, error) {
 	return 0, nil
 }
 
-// Patient returns the Patience of an input.
-func (p Patience) Patient() Patience { return p }
+// Waiting returns the WaitOptions of an input.
+func (p WaitOptions) Waiting() WaitOptions { return p }
 
 // Duration parses a positive Go duration; "" yields 0. The error is a *FieldError.
 func Duration(location, text string) (time.Duration, error) {

@@ -33,7 +33,7 @@ var SignalRun = New(Operation{
 			{Name: "value", About: "Any value; it is the output of the step that takes the signal. Absent: null."},
 			{Name: "idempotencyKey", Of: headerKey,
 				About: "Identifies the signal: the same one again changes nothing."}},
-		Gives: []Text{{Name: "runId", Of: "run",
+		Results: []Text{{Name: "runId", Of: "run",
 			About: "The run that has the signal: this one, or one that it started and that waits for it."},
 			{Name: "signal"}, {Name: "key"},
 			{Name: "wait", About: "The wait that took it; absent: the run keeps the signal."},

@@ -65,8 +65,8 @@ func (m *mounted) serve(ctx context.Context, in any) (*response, error) {
 func (m *mounted) result(ctx context.Context, c huma.Context, in any) (*response, error) {
 	var wait time.Duration
 	var err error
-	if p, ok := in.(interface{ Patient() op.Patience }); ok {
-		if wait, err = p.Patient().Time(); err != nil {
+	if p, ok := in.(interface{ Waiting() op.WaitOptions }); ok {
+		if wait, err = p.Waiting().Time(); err != nil {
 			return nil, err
 		}
 	}

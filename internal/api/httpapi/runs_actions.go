@@ -75,7 +75,7 @@ type StartBody struct {
 }
 
 type startInput struct {
-	op.Patience
+	op.WaitOptions
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the request, so that it can be retried"`
 	Body StartBody
 }
@@ -88,7 +88,7 @@ type runMade struct {
 }
 
 func startRun(ctx context.Context, c *transport.Caller, in *startInput) (*runMade, error) {
-	wait, err := in.Patience.Time()
+	wait, err := in.Time()
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ type ResumeBody struct {
 
 type resumeInput struct {
 	RunPath
-	op.Patience
+	op.WaitOptions
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Makes retries safe: they never answer another wait"`
 	Body ResumeBody
 }
@@ -173,7 +173,7 @@ type runResumed struct {
 }
 
 func resumeRun(ctx context.Context, c *transport.Caller, in *resumeInput) (*runResumed, error) {
-	wait, err := in.Patience.Time()
+	wait, err := in.Time()
 	if err != nil {
 		return nil, err
 	}

@@ -70,8 +70,8 @@ func perform(ctx context.Context, c *call) (any, error) {
 func (c *call) awaitOperation(ctx context.Context, o *op.Operation, in any, run string) (outcome, error) {
 	if o.Tool.Stop == 0 {
 		limit := time.Duration(0)
-		if p, ok := in.(interface{ Patient() op.Patience }); ok {
-			limit = seconds(p.Patient().Seconds)
+		if p, ok := in.(interface{ Waiting() op.WaitOptions }); ok {
+			limit = seconds(p.Waiting().Seconds)
 		}
 		return c.await(ctx, run, limit, 0)
 	}

@@ -70,8 +70,8 @@ type actor struct {
 	// observe is driver.Spec.Observe.
 	observe func(*engine.Run, []event.Event)
 	ended   func(*driver.LineEnd) // driver.Spec.Ended
-	// brief is the number of bursts that were not worth their while; broken is why one could not be
-	// continued.
+	// brief is the number of bursts that were too short to save time; broken is why one could not
+	// be continued.
 	brief  int
 	broken error
 	calls  calls
@@ -136,10 +136,9 @@ func (a *actor) swap() []*message {
 
 // next waits for mail and returns all of it. It returns nil if the run is to be interrupted. The
 // error is errReplaced if another goroutine has become the actor, and errEnded if the run has ended
-// without mail. Without mail it makes an inline
-// call itself. The result of a call cut off by the interruption must never be returned, because it
-// would fail the run. So the context is checked before the mailbox is emptied, at a point when no
-// more mail can arrive.
+// without mail. Without mail it makes an inline call itself. The result of a call cut off by the
+// interruption must never be returned, because it would fail the run. So the context is checked
+// before the mailbox is emptied, at a point when no more mail can arrive.
 //
 // A run whose activation was cut short continues if there is no mail; the fold of a run that was
 // left by its owner waits to be resumed.
@@ -183,7 +182,7 @@ func (a *actor) next() (batch []*message, err error) {
 		}
 		if cut || len(batch) > 0 {
 			a.dispatch()
-			return batch, nil
+			return batch, nil //nolint:nilerr // an interruption is reported by an empty batch
 		}
 		if inline != nil {
 			m, still := a.callInline(inline)

@@ -101,7 +101,8 @@ func (d *Driver) askBurst(run string) {
 	d.mu.Unlock()
 	for a != nil {
 		switch w := a.word.Load(); {
-		case w == burstOn && a.word.CompareAndSwap(w, burstAsked), w == burstIn && a.word.CompareAndSwap(w, burstAskedIn):
+		case w == burstOn && a.word.CompareAndSwap(w, burstAsked),
+			w == burstIn && a.word.CompareAndSwap(w, burstAskedIn):
 			return
 		case w != burstOn && w != burstIn:
 			return
@@ -369,7 +370,7 @@ func (b *burst) invoke(c *callContext, fn int) (plain bool) {
 
 // tick sets the time of the record.
 func (b *burst) tick() {
-	at := b.now
+	var at int64
 	if b.a.d.ownClock {
 		at = b.offset + time.Since(b.clock).Microseconds()
 	} else {

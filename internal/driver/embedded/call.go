@@ -46,7 +46,8 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	if a.freeCall = nil; c == nil {
 		c = &call{}
 	}
-	*c = call{callContext: &callContext{parent: a.ctx, actor: a, name: id, call: c}, cmd: cmd, limit: limit, slots: slot}
+	*c = call{callContext: &callContext{parent: a.ctx, actor: a, name: id, call: c}, cmd: cmd, limit: limit,
+		slots: slot}
 	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
 		c.turn = a.kit.Admit(&a.info, cm)
 	}

@@ -43,10 +43,9 @@ type trail struct {
 	first *chunk
 
 	// For the burst alone: the chunk to add to, the number of records in it and in all.
-	last     *chunk
-	at       int
-	count    uint64
-	finished bool // the last record is committed by the store
+	last  *chunk
+	at    int
+	count uint64
 
 	mu sync.Mutex
 	// start is the input with which the run starts, nil if it had started before; open makes the

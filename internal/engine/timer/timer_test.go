@@ -39,7 +39,8 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	var table timer.Table
 	for i, k := range []timer.Key{timer.RetryOf(10, ""), {Kind: timer.Timeout, Step: 10},
-		{Kind: timer.Remind, Wait: "a"}, timer.RetryOf(2, "2.0.1"), {Kind: timer.Timeout, Step: 9}, {Kind: timer.Deadline, Wait: "b"},
+		{Kind: timer.Remind, Wait: "a"}, timer.RetryOf(2, "2.0.1"), {Kind: timer.Timeout, Step: 9},
+		{Kind: timer.Deadline, Wait: "b"},
 		{Kind: timer.Remind, Wait: "b"}, timer.RetryOf(10, "")} {
 		table.Start(timer.Timer{Key: k, Seq: uint64(i)})
 	}
