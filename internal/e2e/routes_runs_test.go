@@ -78,7 +78,8 @@ func (tr *tour) runs(t *testing.T) {
 	waits := tr.start(t, "gate", nil)
 	var r api.Run
 	tr.withTest(t).operate(op.CancelRun.Operation, &op.CancelIn{RunPath: op.RunPath{ID: waits.Id},
-		WaitOptions: op.WaitOptions{Wait: "1m"}, Body: &op.CancelInputBody{Reason: "no need"}}).is(http.StatusOK).into(&r)
+		WaitOptions: op.WaitOptions{Wait: "1m"},
+		Body:        &op.CancelInputBody{Reason: "no need"}}).is(http.StatusOK).into(&r)
 	if waits.Status != "paused" || r.Status != "cancelled" || len(r.Waiting) != 0 {
 		t.Errorf("cancelled %+v", r)
 	}
