@@ -49,7 +49,7 @@ test-all: lint web $(PACKAGES) $(CHROMIUM) postgres temporal ## everything, each
 	cd internal/deploytest && HOCKET_SEED=$(SEED) HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .
 
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails if web/dist is not up to date
-	cd web && npm run build && npm run check && npm test
+	cd web && npm run build && npm run check && HOCKET_SEED=$(or $(SEED),1) npm test
 	git add --intent-to-add web/dist && git diff --exit-code --stat -- web/dist
 
 live: ## run the examples with your API keys, for at most a dollar, against OpenAI, Anthropic, Google or MODELS="provider/model …", and print unexpected behaviour

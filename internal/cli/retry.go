@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/op"
@@ -124,7 +125,14 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 		if run, err = a.runID(c.Context(), s, run); err != nil {
 			return err
 		}
-		if fo.run, err = a.startRetry(c.Context(), s, run, q, fl.trust); err != nil {
+		record := access.Record{Action: op.RetryRun.Action, Target: run}
+		err = a.audited(c.Context(), s, record, func(r *access.Record) (err error) {
+			if fo.run, err = a.startRetry(c.Context(), s, run, q, fl.trust); err == nil {
+				r.Target += " " + fo.run
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}

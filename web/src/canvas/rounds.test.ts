@@ -66,9 +66,9 @@ describe('an empty rounds document', () => {
   })
 })
 
-// firstCycle walks from n0 and returns the first path back to a node that it passed; of several
+// firstCycle walks on from the end of a path and returns the first path back to a node that it passed; of several
 // edges with one source and handle, the first counts.
-function firstCycle(edges: readonly {from: string; to: string; port: string}[], path = ['n0']): string[] | null {
+function firstCycle(edges: readonly {from: string; to: string; port: string}[], path: string[]): string[] | null {
   const out = edges.filter(
     (e, i) => e.from === path.at(-1) && edges.findIndex(x => x.from === e.from && x.port === e.port) === i,
   )
@@ -126,11 +126,12 @@ describe('the rules of rounds documents', () => {
           })),
         })
         const c = draw(text)
+        const path = [beginning(c)!]
         for (const {id, refused} of targetsOf(c, `n${from}`, handle)) {
           expect(refused).toEqual(refusal(c, {from: `n${from}`, handle, to: id}))
           if (refused && refused.rule !== 'S1-12') continue
           const added = {from: `n${from}`, to: id, port: handle}
-          const cycle = firstCycle(c.edges) ? null : firstCycle([...c.edges, added])
+          const cycle = firstCycle(c.edges, path) ? null : firstCycle([...c.edges, added], path)
           expect(refused?.reason ?? null).toBe(
             cycle && `The cycle ${cycle.join(' -> ')} never ends: maxRounds must be a positive number.`,
           )
