@@ -144,7 +144,12 @@ func (w *walk[S]) frame() *frame[S] {
 }
 
 // Call implements program.Walk.
-func (w *walk[S]) Call(ctx context.Context, caller program.Caller, fn int) bool {
+func (w *walk[S]) Call(ctx context.Context, caller program.Caller, fn int) (plain bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.err, plain = panicked("the state panicked when it was copied: %v", v), false
+		}
+	}()
 	f := w.frame()
 	f.with = program.CallerContext{Context: ctx, Caller: caller}
 	w.now, w.last = w.next, f

@@ -34,10 +34,9 @@ type actor struct {
 	busy       bool       // its goroutine is making a call; the next message hands the actor to another goroutine
 	taken      []*message // last result of takeMail, for reuse
 	left       bool
-	notify     chan struct{} // holds a token while there may be mail; nil until the actor first waits
-	concurrent atomic.Bool   // another goroutine has made a call or been the actor
-	word       atomic.Uint32 // what a burst does, see takeBurst
-	burst      *burst        // while word is not burstOff; written by the goroutine of the burst
+	notify     chan struct{}         // holds a token while there may be mail; nil until the actor first waits
+	concurrent atomic.Bool           // another goroutine has made a call or been the actor
+	burst      atomic.Pointer[burst] // the burst in progress; nil if there is none
 
 	plan held.Compiled
 	info driver.Info
@@ -135,8 +134,8 @@ func (a *actor) swap() []*message {
 }
 
 // next waits for mail and returns all of it. It returns nil if the run is to be interrupted. The
-// error is errReplaced if another goroutine has become the actor, and errEnded if the run has ended
-// without mail. Without mail it makes an inline call itself. The result of a call cut off by the
+// error is errReplaced if another goroutine has become the actor, errEnded if the run has ended
+// without mail, and a.broken if a burst could not be continued. Without mail it makes an inline call itself. The result of a call cut off by the
 // interruption must never be returned, because it would fail the run. So the context is checked
 // before the mailbox is emptied, at a point when no more mail can arrive.
 //
@@ -149,17 +148,19 @@ func (a *actor) next() (batch []*message, err error) {
 		inline = a.takeInline()
 	}
 	if inline != nil {
-		switch m, how := a.enterBurst(inline); how {
-		case burstNone:
-		case burstLeft:
+		m, how := a.enterBurst(inline)
+		switch {
+		case how == burstReplaced:
+			return nil, errReplaced
+		case a.broken != nil:
+			return nil, a.broken
+		case how == burstEnded:
+			return nil, errEnded
+		case how == burstLeft:
 			a.here[0] = m
 			return a.here[:], nil
-		case burstStopped:
+		case how == burstStopped:
 			inline = a.takeInline()
-		case burstReplaced:
-			return nil, errReplaced
-		case burstEnded:
-			return nil, errEnded
 		}
 	}
 	for {
@@ -257,10 +258,14 @@ func (a *actor) loopFrom(batch []*message) error {
 		}
 		if batch == nil {
 			var err error
-			if batch, err = a.next(); errors.Is(err, errEnded) {
+			batch, err = a.next()
+			switch {
+			case errors.Is(err, errEnded):
 				return nil
-			} else if err != nil {
+			case errors.Is(err, errReplaced):
 				return err
+			case err != nil:
+				return a.quarantine(err)
 			}
 		}
 		if batch == nil {

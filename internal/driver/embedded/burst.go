@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -19,7 +20,7 @@ import (
 // anything but a changed state, or after which the engine must decide. The engine then gets the
 // records, and after them the result, as if it had decided all along.
 
-// Values of actor.word. A burst changes it before and after each function; yield and askBurst tell
+// Values of burst.word. A burst changes it before and after each function; yield and askBurst tell
 // the burst by it that the run is wanted.
 const (
 	burstOff     uint32 = iota // there is no burst
@@ -50,6 +51,7 @@ const (
 
 // burst is a burst in progress. Its fields belong to its goroutine, except after adoptOnce.
 type burst struct {
+	word    atomic.Uint32
 	a       *actor
 	line    *held.Line
 	walk    driver.Walk
@@ -78,20 +80,22 @@ type burst struct {
 // takeBurst reports whether the goroutine of a burst is in a function, so that another one must be
 // the actor. If it is not, the burst ends before the next function. a.mu must be held.
 func (a *actor) takeBurst() bool {
-	for {
-		switch w := a.word.Load(); w {
+	b := a.burst.Load()
+	for b != nil {
+		switch w := b.word.Load(); w {
 		case burstOn:
-			if a.word.CompareAndSwap(w, burstAsked) {
+			if b.word.CompareAndSwap(w, burstAsked) {
 				return false
 			}
 		case burstIn, burstAskedIn:
-			if a.word.CompareAndSwap(w, burstTaken) {
+			if b.word.CompareAndSwap(w, burstTaken) {
 				return true
 			}
 		default:
 			return false
 		}
 	}
+	return false
 }
 
 // askBurst makes a burst of a run end after the function that it is in.
@@ -99,10 +103,14 @@ func (d *Driver) askBurst(run string) {
 	d.mu.Lock()
 	a := d.runs[run]
 	d.mu.Unlock()
-	for a != nil {
-		switch w := a.word.Load(); {
-		case w == burstOn && a.word.CompareAndSwap(w, burstAsked),
-			w == burstIn && a.word.CompareAndSwap(w, burstAskedIn):
+	if a == nil {
+		return
+	}
+	b := a.burst.Load()
+	for b != nil {
+		switch w := b.word.Load(); {
+		case w == burstOn && b.word.CompareAndSwap(w, burstAsked),
+			w == burstIn && b.word.CompareAndSwap(w, burstAskedIn):
 			return
 		case w != burstOn && w != burstIn:
 			return
@@ -135,13 +143,13 @@ func (a *actor) newBurst(p driver.Direct, place *engine.LinePlace, mail int) *bu
 	if b.walk != nil {
 		a.mu.Lock()
 		if on = a.ctx.Err() == nil && len(a.mail) == mail && !a.left; on {
-			a.burst = b
-			a.word.Store(burstOn)
+			b.word.Store(burstOn)
+			a.burst.Store(b)
 		}
 		a.mu.Unlock()
 		if on && len(a.d.hubs.watchersOf(a.id)) > 0 {
-			a.word.Store(burstOff)
-			a.burst, on = nil, false
+			b.off()
+			on = false
 		}
 	}
 	if !on {
@@ -242,6 +250,7 @@ func (a *actor) enterBurst(c *call) (*message, burstOutcome) {
 		b.close()
 		return nil, burstNone
 	}
+	run.StopWhen(nil) // a trail outlives its actor
 	a.calls.drop(c.id())
 	a.work.Done()
 	a.run = nil
@@ -255,10 +264,10 @@ func (a *actor) goesOn(node int) bool {
 		a.plan.Line.Nodes[n.Else].Kind != engine.LineNone)
 }
 
-// off ends the burst for those who look at actor.word.
+// off ends the burst for those who look at its word.
 func (b *burst) off() {
-	b.a.burst = nil
-	b.a.word.Store(burstOff)
+	b.word.Store(burstOff)
+	b.a.burst.Store(nil)
 }
 
 // store stores the last record, with the rest of ap. It returns false if that was not possible.
@@ -285,46 +294,48 @@ func (b *burst) record() {
 
 // run makes calls from that of node on.
 func (b *burst) run(node int) (*message, burstOutcome) {
-	a := b.a
 	for {
-		if !b.mayCall() || !a.word.CompareAndSwap(burstOn, burstIn) {
+		if !b.mayCall() || !b.word.CompareAndSwap(burstOn, burstIn) {
 			return nil, b.stop()
 		}
 		c := b.context()
 		plain := b.invoke(c, b.line.Nodes[node].Fn)
-		if !a.word.CompareAndSwap(burstIn, burstOn) {
-			if !a.word.CompareAndSwap(burstAskedIn, burstOn) {
+		if !b.word.CompareAndSwap(burstIn, burstOn) {
+			if !b.word.CompareAndSwap(burstAskedIn, burstOn) {
 				b.hand()
 				return nil, burstReplaced
 			}
-			return b.leave(), burstLeft
+			return b.leave()
 		}
 		if !plain {
-			return b.leave(), burstLeft
+			return b.leave()
 		}
 		c.end(nil)
 		b.rec = record{LineRecord: engine.LineRecord{State: b.walk.State()}}
 		b.tick()
 		switch node = b.follow(node, false); node {
 		case engine.LineLeave:
-			return b.leave(), burstLeft
+			return b.leave()
 		case engine.LineEnd:
 			if !b.finish() {
-				return b.leave(), burstLeft
+				return b.leave()
 			}
 			return nil, burstEnded
 		}
 		b.rec.last = b.seq
 		b.record()
 		if !b.trail.publish() {
-			return b.leave(), burstLeft
+			return b.leave()
 		}
 	}
 }
 
-// mayCall reports whether the burst may call its next function: it has a slot, for which no others
-// wait, and the followers of the run have not abandoned it.
+// mayCall reports whether the burst may call its next function: the run is not interrupted, it has a
+// slot, for which no others wait, and the followers of the run have not abandoned it.
 func (b *burst) mayCall() bool {
+	if b.a.ctx.Err() != nil {
+		return false
+	}
 	if b.a.d.slots.isQueued() {
 		b.release()
 	}
@@ -448,7 +459,7 @@ func (b *burst) next(n *held.LineNode) (next, evaluated int, ok bool) {
 // finish stores that the run has completed. It returns false if the engine must complete it.
 func (b *burst) finish() bool {
 	a := b.a
-	if a.hasMail() || !a.word.CompareAndSwap(burstOn, burstOff) {
+	if a.hasMail() || !b.word.CompareAndSwap(burstOn, burstOff) {
 		return false
 	}
 	ap := &journal.Append{
@@ -458,10 +469,10 @@ func (b *burst) finish() bool {
 			Input: b.place.Input}},
 	}
 	if !b.store(ap) {
-		a.word.Store(burstOn)
+		b.word.Store(burstOn)
 		return false
 	}
-	a.burst = nil
+	a.burst.Store(nil)
 	b.close()
 	switch {
 	case a.observe == nil:
@@ -513,25 +524,35 @@ func (b *burst) toEngine() *engine.CallFunc {
 		}
 	}
 	a.setRun(run)
+	made := b.trail.events()
 	if a.observe != nil {
-		for _, events := range b.trail.events() {
+		for _, events := range made {
 			a.observe(run, events)
 		}
+	}
+	if len(made) > 0 { // a watcher may have read the trail just before its last record
+		a.d.hubs.publish(a.id, made[len(made)-1])
 	}
 	return cmd
 }
 
-// leave ends the burst after a function and returns its result.
-func (b *burst) leave() *message {
+// leave ends the burst after a function and returns its result. If the run is interrupted, the
+// result becomes mail instead: the interruption may have made the function fail, and its result must
+// not fail the run.
+func (b *burst) leave() (*message, burstOutcome) {
 	b.off()
 	b.adoptOnce()
 	data := b.result()
+	if b.a.ctx.Err() != nil {
+		b.over(data)
+		return nil, burstStopped
+	}
 	b.current.end(nil)
 	b.close()
 	b.a.work.Done()
 	b.call.reported.Store(true)
 	b.call.result = message{at: b.a.d.now(), data: data}
-	return &b.call.result
+	return &b.call.result, burstLeft
 }
 
 // hand reports the result of a function that returned after another goroutine had become the actor.

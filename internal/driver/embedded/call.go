@@ -130,10 +130,9 @@ type successor actor
 
 func (s *successor) runTask() {
 	a := (*actor)(s)
-	if b := a.burst; b != nil {
+	if b := a.burst.Load(); b != nil {
 		b.adoptOnce()
-		a.burst = nil
-		a.word.Store(burstOff)
+		a.burst.Store(nil)
 	}
 	a.end(a.loop())
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
 )
@@ -139,10 +140,16 @@ func (t *trail) Take() ([][]event.Event, error) {
 }
 
 // expand makes the events of all records. t.mu must be held.
-func (t *trail) expand() error {
+func (t *trail) expand() (err error) {
+	defer func() {
+		if t.err == nil {
+			t.err = err
+		}
+	}()
+	defer held.Recovered(&err)
 	for n := t.published.Load() / 2; t.read < n && t.err == nil; t.read++ {
 		if t.exp == nil {
-			t.exp = t.open()
+			t.exp, t.open = t.open(), nil
 		}
 		if t.index == len(t.from.records) {
 			t.from, t.index = t.from.next, 0
@@ -175,7 +182,7 @@ func (t *trail) leave() (*engine.Run, *engine.CallFunc, error) {
 		return nil, nil, err
 	}
 	if t.exp == nil {
-		t.exp = t.open()
+		t.exp, t.open = t.open(), nil
 	}
 	run, call := t.exp.Run()
 	t.exp = nil
