@@ -57,8 +57,8 @@ var sources = []string{
 	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/api/hooks", "internal/api/transport",
 	"internal/driver", "internal/engine", "internal/expr", "internal/form", "internal/format", "internal/api/mcpserver",
 	"internal/model", "internal/api/openaiapi", "internal/price", "internal/schedule", "internal/service",
-	"internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "temporal", "internal/client",
-	"internal/server",
+	"internal/store", "internal/tool", "internal/api/httpapi", "internal/cli", "internal/op", "temporal",
+	"internal/client", "internal/server",
 }
 
 // reasons returns the codes of package errcode by the names of their constants.
