@@ -210,6 +210,7 @@ func (w *walk[S]) Check(condition int) (holds, ok bool) {
 }
 
 // outputs is View.seen.
+//
 //nolint:unparam // the signature is that of View.seen
 func (w *walk[S]) outputs() map[string]program.Value {
 	w.asked = true
