@@ -135,9 +135,10 @@ func (a *actor) swap() []*message {
 
 // next waits for mail and returns all of it. It returns nil if the run is to be interrupted. The
 // error is errReplaced if another goroutine has become the actor, errEnded if the run has ended
-// without mail, and a.broken if a burst could not be continued. Without mail it makes an inline call itself. The result of a call cut off by the
-// interruption must never be returned, because it would fail the run. So the context is checked
-// before the mailbox is emptied, at a point when no more mail can arrive.
+// without mail, and a.broken if a burst could not be continued. Without mail it makes an inline
+// call itself. The result of a call cut off by the interruption must never be returned, because
+// it would fail the run. So the context is checked before the mailbox is emptied, at a point when
+// no more mail can arrive.
 //
 // A run whose activation was cut short continues if there is no mail; the fold of a run that was
 // left by its owner waits to be resumed.
